@@ -77,7 +77,7 @@ export const controlRoutes = defineRoutes({
     ...control,
     path: '/api/jobs/:jobId/cancel',
     summary:
-      'Cancel a job: rows without a result become CANCELLED. Responds immediately; cancelling continues in the background.',
+      'Cancel a job: rows without a result become CANCELLED. Responds immediately; the rest runs in the background.',
     answer: { status: 202, schema: controlled },
     errors: ['JOB_CONFLICT'],
   },

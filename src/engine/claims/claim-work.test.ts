@@ -26,7 +26,7 @@ const spansOf = (jobId: string) =>
     [jobId],
   );
 
-it('returns items that do not fit into memory before it hands over the claim', async () => {
+it('releases items that do not fit into memory before it hands over the claim', async () => {
   const context = database.context({ claimMaxBytes: 1024 });
   const jobId = await jobWithItems(context, { items: 10, input: (n) => ({ text: `row ${n}`.padEnd(600) }) });
   const [work] = await findClaimableOfJob(context.db, jobId);
@@ -54,7 +54,7 @@ it('marks the job as started, once', async () => {
   ).toEqual([{ waits: false }]);
 });
 
-it.each(['the claim', 'a read after it'])('returns all items when the reply to %s is lost', async (lost) => {
+it.each(['the claim', 'a read after it'])('releases all items when the reply to %s is lost', async (lost) => {
   const context = database.context();
   const jobId = await jobWithItems(context, { items: 10 });
   const [work] = await findClaimableOfJob(context.db, jobId);

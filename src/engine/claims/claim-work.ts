@@ -84,7 +84,7 @@ async function noteStart({ db, events }: EngineContext, jobId: string): Promise<
   if (await startJob(db, jobId)) events.emit('job.started', { jobId });
 }
 
-/** Returns the items that exceed the memory limit. */
+/** Releases the items that exceed the memory limit. */
 async function giveBackSurplus({ db }: EngineContext, leased: ClaimedSpan): Promise<ClaimedSpan> {
   const itemCount = leased.items.length;
   const ranges = rangesOf(leased.items.map((item) => item.seq));

@@ -1,4 +1,4 @@
-// Returns claimed items without counting an attempt: a whole lease, or those of its items that have not started. A
+// Releases claimed items without counting an attempt: a whole lease, or those of its items that have not started. A
 // lease that was lost in the meantime is left alone.
 import { rangesOf } from '../../core/items/seq-ranges.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -13,7 +13,7 @@ export async function releaseLease(
   await retryPassing(() => releaseSpan(db, jobId, token));
 }
 
-/** The other items keep running under the same token. The returned items cannot be claimed for `delayMs`. */
+/** The other items keep running under the same token. The released items cannot be claimed for `delayMs`. */
 export async function releaseItems(
   { db }: EngineContext,
   lease: { jobId: string; spanId: number; token: string },

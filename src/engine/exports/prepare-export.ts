@@ -46,7 +46,7 @@ export async function prepareExport(
       if ((await countPreparingExports(tx, ownerId)) > settings.exportsAtOnce)
         throw new RowmillError(
           'TOO_MANY_EXPORTS',
-          `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared at the same time (exportsAtOnce)`,
+          `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared concurrently (exportsAtOnce)`,
           { hint: 'Try again when one has finished.' },
         );
       await recordAudit(tx, context, {

@@ -1,4 +1,4 @@
-// Pauses a job: nothing more is claimed. Running items finish and are recorded. Workers return items that have not
+// Pauses a job: nothing more is claimed. Running items finish and are recorded. Workers release items that have not
 // started at their next poll. Reading its file continues.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { pauseJobRow } from '../../store/commands/jobs/pause-job.ts';

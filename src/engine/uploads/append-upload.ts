@@ -10,7 +10,7 @@ import type { EngineContext } from '../engine-context.ts';
 export const PART_MAX_BYTES = 67_108_864;
 const MAX_PARTS = 20_000;
 const RESUME = {
-  hint: 'This part was not stored; the parts before it are. Send it again from the offset in GET /api/v1/uploads/:uploadId.',
+  hint: 'This part was not stored; the parts before it are. Resend it from the offset in GET /api/v1/uploads/:uploadId.',
 };
 
 export interface UploadedPart {

@@ -9,7 +9,7 @@ const END_SESSIONS_OF: Statement = {
   name: 'end-sessions-of',
   text: 'delete from sessions where user_id = $1',
 };
-// Index: sessions_by_expiry. What another process removes at the same time is passed over.
+// Index: sessions_by_expiry. Skips rows that another process is deleting.
 const REMOVE_EXPIRED: Statement = {
   name: 'remove-expired-sessions',
   text: `
@@ -17,7 +17,7 @@ const REMOVE_EXPIRED: Statement = {
       select token_hash from sessions where expires_at < now() order by expires_at limit 100 for update skip locked)`,
 };
 
-/** Whose it was; null when it had ended. */
+/** Returns the account of the session; null if the session had already ended. */
 export async function endSession(db: Executor, tokenHash: Buffer): Promise<string | null> {
   return (await db.run<{ user_id: string }>(END_SESSION, [tokenHash])).rows[0]?.user_id ?? null;
 }

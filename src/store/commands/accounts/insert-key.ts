@@ -1,13 +1,12 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Held until the commit: the account is not disabled meanwhile, and the count behind it is exact.
+// Held until commit: the account cannot be disabled in the meantime, and the count after it is exact.
 const LOCK_ACCOUNT: Statement = {
   name: 'lock-account-of-key',
   text: 'select from users where user_id = $1 and not disabled for no key update',
 };
 
-// An insert whose reply was lost finds its own row. least() passes over nulls, which stand for no end. Index:
-// api_keys_by_user.
+// A retried insert finds its own row. least() ignores nulls, which mean no expiry. Index: api_keys_by_user.
 const INSERT_KEY: Statement = {
   name: 'insert-key',
   text: `
@@ -25,18 +24,18 @@ export interface NewKey {
   userId: string;
   name: string;
   scopes: readonly string[];
-  /** Null: it does not end by itself. */
+  /** Null: the key does not expire. */
   days: number | null;
-  /** End of the key that makes it: none outlives its maker. */
+  /** Expiry of the key that creates this one: a key cannot outlive its creator. */
   notAfter: Date | null;
 }
 
-/** For the rest of the transaction. False when there is no such account, or it is disabled. */
+/** Locks until the end of the transaction. Returns false if the account does not exist or is disabled. */
 export async function lockAccount(tx: Executor, userId: string): Promise<boolean> {
   return (await tx.run(LOCK_ACCOUNT, [userId])).rowCount === 1;
 }
 
-/** Behind `lockAccount`. Null when the account has as many valid ones as it may. */
+/** Requires `lockAccount`. Returns null if the account has reached its limit of valid keys. */
 export async function insertKey(
   tx: Executor,
   key: NewKey,

@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Only for an account that is enabled and whose password is still the one that was checked; its row is locked, so that a
-// change of it either comes first and is seen here, or comes later and ends this session. The token is made once: an insert
-// whose reply was lost finds its own row.
+// Requires an enabled account whose password is still the one that was checked. Its row is locked: a change of the
+// account either comes first and is seen here, or comes later and ends this session. The token is created once, so a
+// retried insert finds its own row.
 const INSERT_SESSION: Statement = {
   name: 'insert-session',
   text: `
@@ -16,7 +16,7 @@ const INSERT_SESSION: Statement = {
     on conflict (token_hash) do update set last_seen_at = now()`,
 };
 
-/** False when the account changed since its password was checked. */
+/** Returns false if the account changed since its password was checked. */
 export async function insertSession(
   db: Executor,
   session: { tokenHash: Buffer; userId: string; passwordHash: string; maxMs: number },

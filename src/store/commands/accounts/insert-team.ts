@@ -5,7 +5,7 @@ const INSERT_TEAM: Statement = {
   text: 'insert into teams (team_id) values ($1) on conflict (team_id) do nothing returning created_at',
 };
 
-/** Null when the name is taken. */
+/** Returns null if the name is taken. */
 export async function insertTeam(db: Executor, teamId: string): Promise<Date | null> {
   return (await db.run<{ created_at: Date }>(INSERT_TEAM, [teamId])).rows[0]?.created_at ?? null;
 }

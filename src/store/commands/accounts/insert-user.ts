@@ -7,7 +7,8 @@ const INSERT_USER: Statement = {
     insert into users (user_id, role, team_id, password_hash) values ($1, $2, $3, $4)
     on conflict (user_id) do nothing`,
 };
-// The unique index users_first lets one of several first accounts in; the others wait for it and insert nothing.
+// The unique index users_first admits only one of several concurrent first accounts; the others wait for it and
+// insert nothing.
 const INSERT_FIRST_USER: Statement = {
   name: 'insert-first-user',
   text: `
@@ -23,13 +24,13 @@ export interface NewUser {
   passwordHash: string;
 }
 
-/** False when the name is taken. */
+/** Returns false if the name is taken. */
 export async function insertUser(db: Executor, user: NewUser): Promise<boolean> {
   const { rowCount } = await db.run(INSERT_USER, [user.userId, user.role, user.teamId, user.passwordHash]);
   return rowCount === 1;
 }
 
-/** An administrator; false when there is an account already. */
+/** Inserts an administrator. Returns false if an account already exists. */
 export async function insertFirstUser(db: Executor, userId: string, passwordHash: string): Promise<boolean> {
   return (await db.run(INSERT_FIRST_USER, [userId, passwordHash])).rowCount === 1;
 }

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Ownership is part of the question; null owners: everybody's. A key that was revoked before keeps its time.
+// Ownership is part of the query; null owners match all accounts. A key that was already revoked keeps its time.
 const REVOKE_KEY: Statement = {
   name: 'revoke-key',
   text: `
@@ -20,7 +20,7 @@ const TOUCH_KEY: Statement = {
   text: 'update api_keys set last_used_at = now() where key_id = $1',
 };
 
-/** Null when there is none that the caller may revoke. */
+/** Returns null if there is no key that the caller may revoke. */
 export async function revokeKeyRow(
   db: Executor,
   keyId: string,
@@ -30,7 +30,7 @@ export async function revokeKeyRow(
   return rows[0] ? { isNew: rows[0].is_new, userId: rows[0].user_id } : null;
 }
 
-/** How many could still be used. */
+/** Returns the number of keys that were still valid. */
 export async function revokeKeysOf(db: Executor, userId: string): Promise<number> {
   return (await db.run(REVOKE_KEYS_OF, [userId])).rowCount ?? 0;
 }

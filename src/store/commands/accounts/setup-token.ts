@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Only while there is no account. There is one row, so a new token ends the one before.
+// Only while there is no account. There is one row, so a new token replaces the previous one.
 const OFFER: Statement = {
   name: 'offer-setup-token',
   text: `
@@ -8,13 +8,13 @@ const OFFER: Statement = {
     select $1, now() + $2 * interval '1 millisecond' where not exists (select from users)
     on conflict (is_only) do update set token_hash = excluded.token_hash, expires_at = excluded.expires_at`,
 };
-// The row lock lets one of many who have the token go on; the others find it gone when that one has committed.
+// The row lock admits one of several clients with the token; the others find no token after its commit.
 const CONSUME: Statement = {
   name: 'consume-setup-token',
   text: 'delete from setup_token where token_hash = $1 and expires_at > now()',
 };
 
-/** False when there is an account: nothing is offered. */
+/** Returns false if an account exists. */
 export async function offerSetupToken(db: Executor, tokenHash: Buffer, validMs: number): Promise<boolean> {
   return (await db.run(OFFER, [tokenHash, validMs])).rowCount === 1;
 }

@@ -1,7 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// A bucket per subject that empties at `perMinute` and holds as much. An attempt goes in before the password is looked at, so
-// attempts at the same time cannot pass together; one that finds the bucket full changes nothing, so the wait never grows.
+// A leaky bucket per subject that drains at `perMinute` and holds as much. An attempt is added before the password is
+// checked, so concurrent attempts cannot pass together. An attempt that finds the bucket full changes nothing, so the
+// wait never grows.
 const LEVEL_NOW = `greatest(0, a.level - extract(epoch from clock_timestamp() - a.at) / 60 * $2::float8)`;
 const TAKE: Statement = {
   name: 'take-sign-in-attempt',
@@ -16,12 +17,12 @@ const READ_WAIT: Statement = {
     select greatest(0, ${LEVEL_NOW} + 1 - $2::float8) / $2::float8 * 60000 as wait_ms
     from sign_in_attempts a where subject = $1`,
 };
-// An attempt that went well does not count.
+// A successful attempt does not count.
 const GIVE_BACK: Statement = {
   name: 'give-back-sign-in-attempts',
   text: `update sign_in_attempts set level = greatest(0, level - 1) where subject = any($1::bytea[])`,
 };
-// Buckets that are empty by now. Index: sign_in_attempts_by_age.
+// Deletes buckets that are empty by now. Index: sign_in_attempts_by_age.
 const FORGET_OLD: Statement = {
   name: 'forget-sign-in-attempts',
   text: `
@@ -30,7 +31,7 @@ const FORGET_OLD: Statement = {
       order by at limit 100 for update skip locked)`,
 };
 
-/** Null when it may be tried; else how long to wait. */
+/** Returns null if the attempt is allowed, otherwise the wait in milliseconds. */
 export async function takeSignInAttempt(
   db: Executor,
   subject: Buffer,

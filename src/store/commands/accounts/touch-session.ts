@@ -13,7 +13,7 @@ export async function touchSession(db: Executor, tokenHash: Buffer): Promise<voi
   await db.run(TOUCH_SESSION, [tokenHash]);
 }
 
-/** The password was given again; false when the session has ended. */
+/** Records that the password was confirmed. Returns false if the session has ended. */
 export async function confirmSessionRow(db: Executor, tokenHash: Buffer): Promise<boolean> {
   return (await db.run(CONFIRM_SESSION, [tokenHash])).rowCount === 1;
 }

@@ -1,7 +1,7 @@
 import type { Role } from '../../../core/accounts/role.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What is not given stays as it is; $3 says whether a team is given, because null is one.
+// Omitted values stay unchanged. $3 shows whether a team is given, because null is a valid value.
 const UPDATE_USER: Statement = {
   name: 'update-user',
   text: `
@@ -12,7 +12,7 @@ const UPDATE_USER: Statement = {
         password_hash = coalesce($6, password_hash)
     where user_id = $1`,
 };
-// Only if the password is still the one that was checked, and nobody disabled the account meanwhile.
+// Only if the password is still the one that was checked and the account is still enabled.
 const REPLACE_PASSWORD: Statement = {
   name: 'replace-password',
   text: `
@@ -28,7 +28,7 @@ export interface UserChange {
   passwordHash?: string | undefined;
 }
 
-/** False when there is no such account. */
+/** Returns false if there is no such account. */
 export async function updateUser(db: Executor, userId: string, change: UserChange): Promise<boolean> {
   const { role, teamId, disabled, passwordHash } = change;
   const { rowCount } = await db.run(UPDATE_USER, [
@@ -50,14 +50,14 @@ export async function replacePassword(
   return (await db.run(REPLACE_PASSWORD, [userId, hashes.old, hashes.next])).rowCount === 1;
 }
 
-// In one order, so that two who change administrators wait for each other instead of deadlocking. Who waited reads the rows
-// as the other left them: an administrator that was just demoted is not in the answer.
+// Locks in a fixed order, so that two concurrent changes wait for each other instead of deadlocking. After a wait,
+// rows are read as the other transaction left them: an administrator that was just demoted is not returned.
 const LOCK_ADMINS: Statement = {
   name: 'lock-admins',
   text: `select user_id from users where role = 'admin' and not disabled order by user_id for update`,
 };
 
-/** Administrators that can sign in; none can stop being one before the transaction ends. */
+/** Administrators who can sign in; none can be demoted or disabled before the transaction ends. */
 export async function lockAdmins(db: Executor): Promise<string[]> {
   return (await db.run<{ user_id: string }>(LOCK_ADMINS)).rows.map((row) => row.user_id);
 }

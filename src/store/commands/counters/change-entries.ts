@@ -4,16 +4,18 @@ import { markTakenBack, SUM_MARKED } from '../../marked-contributions.ts';
 import { addMeasures, subtractMeasures } from '../../measure-sums.ts';
 import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 
-// Changes that the items of one flush make to entries of a job's owner, or of all owners: one row per entry. An entry to which something was
-// only added gets the sum; one that was replaced gets what came from the last replacement on, and its epoch rises by the
-// number of replacements. What changed is computed here, under the lock of the row, and never by the worker.
+// Changes that the items of one flush make to counter entries of the job's owner, or of all owners: one row per
+// entry. An entry that was only added to gets the sum. An entry that was replaced gets the sum since its last
+// replacement, and its epoch rises by the number of replacements. The change is computed here, under the row lock,
+// and never by the worker.
 //
-// Index: counter_entries_pkey, counter_entities_pkey. Rows are inserted and locked in the order of their keys: flushes
-// that meet wait, they do not deadlock.
+// Index: counter_entries_pkey, counter_entities_pkey. Rows are inserted and locked in key order, so concurrent
+// flushes wait for each other and do not deadlock.
 //
-// A proposed row carries to the conflict only columns of the table. Its epoch says what the change is: 0, something was added;
-// n > 0, the entry was replaced n times; -1 - n, what was counted in epoch n is taken away. For the last, `change` is what is
-// added less what is taken away: an entry that has another epoch by now has lost the one already, and only gets the other.
+// On conflict, a proposed row carries only columns of the table, so its epoch encodes the kind of change. 0:
+// something was added. n > 0: the entry was replaced n times. -1 - n: contributions of epoch n are taken away. In the
+// last case `change` is the added amount minus the amount taken away. An entry that has a different epoch by now has
+// already lost the old amount and only gets the added one.
 const takenFrom = (epoch: string): string => `-1 - ${epoch}`;
 const IS_REPLACED = 'excluded.epoch > 0';
 const IS_TAKEN_FROM_PAST = `excluded.epoch < 0 and e.epoch <> ${takenFrom('excluded.epoch')}`;
@@ -37,7 +39,7 @@ const wanted = (shared: string): string => `
       from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], ${shared}::boolean[])
         as w(counter_id, scope, entity, replaced, measured, shared)
       cross join (select owner_id from jobs where job_id = $1) j`;
-/** All entries of one counter stand under one owner, so the order of the keys is that of (counter, scope, entity). */
+/** All entries of one counter have the same owner, so the key order is that of (counter, scope, entity). */
 const OWNER = `case when w.shared then '${EVERYBODY}' else j.owner_id end`;
 
 const CHANGE_ENTRIES: Statement = {
@@ -49,8 +51,8 @@ const CHANGE_ENTRIES: Statement = {
       order by w.counter_id, w.scope collate "C", w.entity collate "C"`)}`,
 };
 
-// The same in a later generation ($7) of phase $8: what the items $9 counted before in the phases up to $10 is taken away in
-// the one pass that adds. Index: also counter_contributions_pkey, counter_entries_entry_id_key.
+// The same for phase $8 of a later generation ($7): also takes away what the items $9 contributed before in the
+// phases up to $10, in the same pass. Index: also counter_contributions_pkey, counter_entries_entry_id_key.
 const CHANGE_AND_TAKE_BACK: Statement = {
   name: 'change-and-take-back',
   text: `
@@ -97,29 +99,29 @@ export interface EntryChange {
   shared: boolean;
   scope: string;
   entity: string;
-  /** How often it was replaced. */
+  /** Number of replacements. */
   replaced: number;
-  /** Since the last replacement. */
+  /** Sum since the last replacement. */
   measured: readonly number[];
 }
 
 export interface ChangedEntry {
   entryId: number;
-  /** After the change. */
+  /** Epoch after the change. */
   epoch: number;
 }
 
-/** What an item counted before, in phases that it ran again. */
+/** An item that ran again in phases in which it had contributed before. */
 export interface RanAgain {
   seq: number;
-  /** From that of the flush on. */
+  /** Last of these phases; the first is the phase of the flush. */
   lastPhase: number;
 }
 
 export interface ChangedEntries {
-  /** In the order of the changes, of which each names another entry. */
+  /** In the order of the changes, each of which names a different entry. */
   changed: ChangedEntry[];
-  /** Also of entries from which something was only taken back. */
+  /** Number of changed entries, including those from which something was only taken back. */
   entries: number;
 }
 

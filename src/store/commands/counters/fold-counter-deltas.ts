@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { addMeasures } from '../../measure-sums.ts';
 
-// The oldest $1 deltas become part of their scopes. Rows that another folder holds are skipped. What is deleted and what
-// is added is one statement, so readers, who add what is not folded yet, see the same sum before and after. Index:
+// Folds the oldest $1 deltas into their scopes. Rows that another folder holds are skipped. One statement deletes and
+// adds, so readers, which add the unfolded deltas, see the same sum before and after. Index:
 // counter_scope_deltas_pkey, counter_scopes_pkey. Locks: scopes in key order, and nothing else that flushes touch.
 const FOLD_DELTAS: Statement = {
   name: 'fold-counter-deltas',
@@ -33,7 +33,7 @@ const FOLD_DELTAS: Statement = {
     select count(*) as folded from gone`,
 };
 
-/** The number of deltas. */
+/** Returns the number of deltas. */
 export async function foldCounterDeltas(db: Executor, maxRows: number): Promise<number> {
   const { rows } = await db.run<{ folded: number }>(FOLD_DELTAS, [maxRows]);
   return rows[0]!.folded;

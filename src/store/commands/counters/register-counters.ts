@@ -1,9 +1,9 @@
 import type { Counter } from '../../../core/items/counter.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Measures that are new to a counter are appended, in the order of the definition; none is moved or removed, so what is
-// stored keeps its meaning while workers with older definitions run. Where scope or entity are called otherwise, or one is
-// shared and the other not, nothing happens and no row comes back.
+// New measures of a counter are appended in the order of the definition. None is moved or removed, so stored values
+// keep their meaning while workers with older definitions run. If scope or entity have different names, or only one
+// definition is shared, nothing changes and no row is returned.
 const REGISTER_COUNTERS: Statement = {
   name: 'register-counters',
   text: `
@@ -18,7 +18,7 @@ const REGISTER_COUNTERS: Statement = {
     returning c.name`,
 };
 
-/** The names of those that are registered now. */
+/** Returns the names of the counters that are registered now. */
 export async function registerCounters(db: Executor, counters: readonly Counter[]): Promise<Set<string>> {
   const { rows } = await db.run<{ name: string }>(REGISTER_COUNTERS, [
     counters.map(({ name }) => name),

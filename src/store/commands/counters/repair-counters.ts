@@ -9,11 +9,11 @@ import {
   STORED_SCOPE,
 } from '../../views/counters/find-counter-drift.ts';
 
-// Repairs in two statements of one transaction: the first takes locks, the second sees everything that was committed
-// before them and adds what is missing. Whoever changes an entry or an entity holds its row until all parts of the change
-// are committed; a flush that waits meanwhile adds to what was repaired. So no increment is lost.
+// Repairs in two statements of one transaction: the first takes locks, the second sees everything committed before
+// them and adds the difference. A transaction that changes an entry or an entity holds its row until all parts of the
+// change are committed, and a flush that waits for the lock adds to the repaired value. So no increment is lost.
 //
-// One repair at a time: two that found the same difference would add it twice.
+// Only one repair runs at a time: two that found the same difference would add it twice.
 const LOCK_REPAIRS: Statement = {
   name: 'lock-counter-repairs',
   text: `select pg_advisory_xact_lock(hashtextextended('rowmill counter repairs', 0))`,
@@ -40,7 +40,7 @@ const REPAIR_ENTRIES: Statement = {
     where e.entry_id = x.entry_id and ${measuresDiffer('e.measured', 'x.recounted')}`,
 };
 
-// An entity whose row is gone gets one again, which is then locked like the others.
+// An entity whose row is gone gets a new one, which is then locked like the others.
 const LOCK_ENTITIES: Statement = {
   name: 'lock-drifted-entities',
   text: `
@@ -62,8 +62,8 @@ const REPAIR_ENTITIES: Statement = {
       and ${measuresDiffer('t.measured', 'x.recounted')}`,
 };
 
-// Nothing to lock: what is missing is one more delta. It stays the same while others write, because each of them changes
-// both sides at once.
+// Needs no lock: the difference becomes one more delta. It does not change while others write, because each write
+// changes both sides together.
 const REPAIR_SCOPES: Statement = {
   name: 'repair-scopes',
   text: `
@@ -83,7 +83,7 @@ const STATEMENTS: Record<CounterLevel, Statement[]> = {
   scopes: [REPAIR_SCOPES],
 };
 
-/** In a transaction. The number of rows that still differed. */
+/** Runs in a transaction. Returns the number of rows that still differed. */
 export async function repairCounters(
   tx: Executor,
   level: CounterLevel,

@@ -1,8 +1,8 @@
-// What follows from a change of counter entries, as a part of the statement that makes it: the entities get the same
-// change, and each scope a row of deltas. To be put behind a CTE `changed` with the keys of the entries and their `change`.
+// Rolls up a change of counter entries in the same statement: entities get the same change, and each scope gets a
+// delta row. It follows a CTE `changed` with the keys of the entries and their `change`.
 //
-// Locks: entries before entities, each in the order of their keys, which are in byte order. Everything that changes
-// counters takes them so: flushes, rescues, skipping, removing jobs, the counter check.
+// Locks: entries before entities, each in key order (byte order). Everything that changes counters locks in this
+// order: flushes, rescues, skipping, deleting jobs, the counter check.
 import { addMeasures } from '../../measure-sums.ts';
 
 const summedBy = (columns: string): string => `
@@ -14,8 +14,8 @@ const summedBy = (columns: string): string => `
       ) s
       group by ${columns}`;
 
-// The row that is proposed for insertion has to pass the check even where it is updated in the end, so it holds no
-// negative numbers; an entity that is not there has nothing that could be taken away.
+// The row proposed for insertion must pass the check constraint even if it ends up as an update, so it has no
+// negative numbers. An entity that does not exist has nothing to take away.
 export const ROLL_UP_CHANGES = `
     entities as (
       insert into counter_entities as t (counter_id, owner_id, entity, measured, change)

@@ -2,9 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { LOCK_SUMMED, SUM_MARKED } from '../../marked-contributions.ts';
 import { addMeasures } from '../../measure-sums.ts';
 
-// A job that is removed takes up to $2 of its contributions with it. What they amounted to stays in the entries, as
-// settled: counters do not forget what was done because its job is cleaned up. Index: counter_contributions_pkey,
-// counter_entries_entry_id_key.
+// Deletes up to $2 contributions of a deleted job. Their amount stays in the entries, as settled: deleting a job does
+// not change counters. Index: counter_contributions_pkey, counter_entries_entry_id_key.
 const SETTLE: Statement = {
   name: 'settle-contributions',
   text: `
@@ -30,7 +29,7 @@ const SETTLE: Statement = {
     select count(*) as gone from marked`,
 };
 
-/** The number of contributions that are gone. */
+/** Returns the number of deleted contributions. */
 export async function settleContributions(db: Executor, jobId: string, maxRows: number): Promise<number> {
   const { rows } = await db.run<{ gone: number }>(SETTLE, [jobId, maxRows]);
   return rows[0]!.gone;

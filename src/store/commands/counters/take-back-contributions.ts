@@ -3,8 +3,8 @@ import { LOCK_SUMMED, markTakenBack, SUM_MARKED } from '../../marked-contributio
 import { subtractMeasures } from '../../measure-sums.ts';
 import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 
-// Items that end without a call, of any jobs: what earlier generations counted from their phase on no longer counts. A flush
-// does the same in the statement that adds what its items count (change-entries.ts).
+// For items of any jobs that get a result without a call: contributions of earlier generations from their phase on no
+// longer count. A flush does the same in the statement that adds contributions (change-entries.ts).
 //
 // Index: counter_contributions_pkey, counter_entries_entry_id_key.
 const TAKE_BACK: Statement = {
@@ -30,13 +30,13 @@ const TAKE_BACK: Statement = {
 export interface EndedItem {
   jobId: string;
   seq: number;
-  /** In which it ends. */
+  /** Generation of the new result. */
   generation: number;
-  /** At which it ends. */
+  /** Phase of the new result. */
   phase: number;
 }
 
-/** The number of contributions that no longer count. */
+/** Returns the number of contributions that no longer count. */
 export async function takeBackContributions(db: Executor, items: readonly EndedItem[]): Promise<number> {
   const { rows } = await db.run<{ taken: number }>(TAKE_BACK, [
     items.map(({ jobId }) => jobId),

@@ -6,7 +6,7 @@ import {
   type WebhookRow,
 } from '../../views/events/read-webhooks.ts';
 
-// Held until the commit: the count behind it is exact.
+// Held until commit, so the count after it is exact.
 const LOCK_OWNER: Statement = {
   name: 'lock-owner-of-webhooks',
   text: `select pg_advisory_xact_lock(hashtextextended('rowmill webhooks of ' || $1, 0))`,
@@ -22,7 +22,7 @@ const INSERT_WEBHOOK: Statement = {
     returning ${WEBHOOK_COLUMNS}`,
 };
 
-// What is left out stays. Whoever makes it active again takes the reason away why it was not.
+// Omitted values stay unchanged. Changing the state clears the reason for which it was disabled.
 const CHANGE_WEBHOOK: Statement = {
   name: 'change-webhook',
   text: `
@@ -47,19 +47,19 @@ const ROTATE_SECRET: Statement = {
     where webhook_id = $1 and ($2::text[] is null or owner_id = any($2::text[])) and secret <> $3`,
 };
 
-// The receiver does not want it any more; somebody may have disabled it meanwhile.
+// The receiver does not want more messages. A user may have disabled the webhook in the meantime.
 const DISABLE_WEBHOOK: Statement = {
   name: 'disable-webhook',
   text: `update webhooks set state = 'DISABLED', disabled_because = $2 where webhook_id = $1 and state = 'ACTIVE'`,
 };
 
-// Against an account that is being disabled: either this sees it, or DISABLE_WEBHOOKS_OF sees the webhook.
+// Guards against a concurrent disabling of the account: either this sees it, or DISABLE_WEBHOOKS_OF sees the webhook.
 const LOCK_CREATOR: Statement = {
   name: 'lock-creator-of-webhook',
   text: 'select disabled from users where user_id = $1 for share',
 };
 
-// Webhooks of before have no creator; those of a team go on. Indexes: webhooks_by_creator, webhooks_by_owner.
+// Older webhooks have no creator; those of a team stay active. Indexes: webhooks_by_creator, webhooks_by_owner.
 const DISABLE_WEBHOOKS_OF: Statement = {
   name: 'disable-webhooks-of',
   text: `
@@ -75,23 +75,23 @@ export interface NewWebhook {
   host: string;
   kinds: readonly string[];
   description: string;
-  /** As it is stored. */
+  /** Encrypted. */
   secret: string;
   /** Account that creates it. */
   createdBy: string;
 }
 
-/** Whether the account was disabled meanwhile; a server without accounts has none. */
+/** Whether the account has been disabled; false on a server without accounts. */
 export async function isCreatorDisabled(tx: Executor, userId: string): Promise<boolean> {
   return (await tx.run<{ disabled: boolean }>(LOCK_CREATOR, [userId])).rows[0]?.disabled ?? false;
 }
 
-/** How many were active. */
+/** Returns the number of webhooks that were active. */
 export async function disableWebhooksOf(tx: Executor, userId: string): Promise<number> {
   return (await tx.run(DISABLE_WEBHOOKS_OF, [userId])).rowCount ?? 0;
 }
 
-/** Null when the owner has as many as they may. */
+/** Returns null if the owner has reached the limit. */
 export async function insertWebhook(
   tx: Executor,
   webhook: NewWebhook,
@@ -112,7 +112,7 @@ export interface WebhookChange {
   state?: 'ACTIVE' | 'DISABLED' | undefined;
 }
 
-/** Null when there is none, or it belongs to somebody else; as for those below. */
+/** Returns null if there is no such webhook or it belongs to another owner, as do the functions below. */
 export async function changeWebhookRow(
   tx: Executor,
   webhookId: string,

@@ -9,8 +9,8 @@ import {
 
 const SENDING = `d.body, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as old_secret`;
 
-// A few of each webhook, the longest due first, so that a receiver with thousands of messages due keeps nobody else
-// waiting. Rows that another process is about to claim are passed over. Indexes: deliveries_due, webhooks_pkey.
+// Claims a few deliveries of each webhook, longest due first, so that a receiver with thousands of due messages does
+// not delay the others. Skips rows that another process is claiming. Indexes: deliveries_due, webhooks_pkey.
 const CLAIM_DELIVERIES: Statement = {
   name: 'claim-deliveries',
   text: `
@@ -40,7 +40,7 @@ const CLAIM_DELIVERIES: Statement = {
     returning ${DELIVERY_COLUMNS}, ${SENDING}`,
 };
 
-// Leased from the beginning: it is sent by whoever asked for it, at once.
+// Leased from the start, because the process that inserts it sends it immediately.
 const INSERT_TEST_DELIVERY: Statement = {
   name: 'insert-test-delivery',
   text: `
@@ -53,7 +53,7 @@ const INSERT_TEST_DELIVERY: Statement = {
     select ${DELIVERY_COLUMNS}, ${SENDING} from d join webhooks w using (webhook_id)`,
 };
 
-// Only the one who has the lease says how it went.
+// Only the holder of the lease records the result.
 const END_ATTEMPT: Statement = {
   name: 'end-delivery-attempt',
   text: `
@@ -71,7 +71,7 @@ const END_ATTEMPT: Statement = {
     select ${DELIVERY_COLUMNS} from d`,
 };
 
-// From the beginning, with all its attempts; what is just being sent is left to that.
+// Restarts with all attempts. A delivery that is being sent is left alone.
 const RESEND: Statement = {
   name: 'resend-delivery',
   text: `
@@ -92,7 +92,7 @@ export interface ClaimedDelivery extends Delivery {
   body: string;
   url: string;
   host: string;
-  /** As they are stored; the old one while it is valid. */
+  /** Encrypted; includes the old secret while it is valid. */
   secrets: string[];
   token: string;
 }
@@ -114,7 +114,7 @@ export async function claimDeliveries(
   return (await db.run<ClaimedRow>(CLAIM_DELIVERIES, values)).rows.map((row) => toClaimed(row, token));
 }
 
-/** Null when there is no such webhook, or it belongs to somebody else. */
+/** Returns null if there is no such webhook or it belongs to another owner. */
 export async function insertTestDelivery(
   tx: Executor,
   request: {
@@ -140,11 +140,11 @@ export interface AttemptResult {
   status: number | null;
   error: string | null;
   ms: number;
-  /** Until the next attempt. */
+  /** Delay until the next attempt. */
   delayMs: number;
 }
 
-/** Null when somebody else has it by now. */
+/** Returns null if another process has the delivery by now. */
 export async function endAttempt(
   tx: Executor,
   { deliveryId, token }: Pick<ClaimedDelivery, 'deliveryId' | 'token'>,
@@ -155,7 +155,7 @@ export async function endAttempt(
   return rows[0] ? toDelivery(rows[0]) : null;
 }
 
-/** Null when there is none. */
+/** Returns null if there is no such delivery. */
 export async function resend(tx: Executor, webhookId: string, deliveryId: string): Promise<Delivery | null> {
   const { rows } = await tx.run<DeliveryRow & Record<string, unknown>>(RESEND, [webhookId, deliveryId]);
   return rows[0] ? toDelivery(rows[0]) : null;

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Owner, generation and state are those of the job as the transaction has changed it. Ids of one job's events rise in
-// the order of their commits: each is taken under the lock of the job's row.
+// Owner, generation and state are those of the job as changed by this transaction. Event ids of one job rise in
+// commit order, because each is taken under the lock of the job's row.
 const INSERT_JOB_EVENT: Statement = {
   name: 'insert-job-event',
   text: `
@@ -9,7 +9,7 @@ const INSERT_JOB_EVENT: Statement = {
     select job_id, owner_id, $2, generation, state, $3::jsonb from jobs where job_id = any($1::uuid[])`,
 };
 
-/** One event for each of the jobs. */
+/** Inserts one event for each job. */
 export async function insertJobEvent(
   tx: Executor,
   jobIds: string[],

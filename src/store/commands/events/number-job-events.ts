@@ -5,8 +5,8 @@ const HAS_UNNUMBERED: Statement = {
   text: 'select 1 from job_events where position is null limit 1',
 };
 
-// A statement of its own: the snapshot of the next one is taken when this is held, and so holds what the numbering
-// before it committed. Held until the commit, so positions become visible in their order.
+// A separate statement: the next one takes its snapshot while this lock is held, and so sees the positions that the
+// previous numbering committed. Held until commit, so positions become visible in order.
 const LOCK_NUMBERING: Statement = {
   name: 'lock-event-numbering',
   text: `select pg_advisory_xact_lock(hashtextextended('rowmill event numbering', 0))`,
@@ -31,7 +31,7 @@ const NUMBER_EVENTS: Statement = {
 
 const AT_ONCE = 5000;
 
-/** Gives positions to what was committed before; the number of them. */
+/** Gives positions to committed events. Returns their number. */
 export async function numberJobEvents(db: Database): Promise<number> {
   if ((await db.run(HAS_UNNUMBERED)).rowCount === 0) return 0;
   let numbered = 0;

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Old events, but none that webhooks have not taken yet; where there is no webhook nobody waits. The oldest first, so that
-// up to the noted position all are gone. Index: job_events_by_position.
+// Deletes old events, except those that webhooks have not taken yet; without webhooks, none are kept for them. Oldest
+// first, so that all events up to the recorded position are gone. Index: job_events_by_position.
 const PRUNE_EVENTS: Statement = {
   name: 'prune-job-events',
   text: `
@@ -19,7 +19,7 @@ const PRUNE_EVENTS: Statement = {
     delete from job_events e using old where e.event_id = old.event_id`,
 };
 
-// What was delivered or given up is kept for the log as long as events are.
+// Delivered and given-up messages are kept for the log as long as events are.
 const PRUNE_DELIVERIES: Statement = {
   name: 'prune-deliveries',
   text: `
@@ -44,7 +44,7 @@ const PRUNE_CALLBACKS: Statement = {
     where c.job_id = old.job_id and c.generation = old.generation and c.kind = old.kind and c.part = old.part`,
 };
 
-/** The most of one kind that were removed; less than the limit: nothing is left to remove. */
+/** Returns the largest number deleted of one kind; less than the limit means that nothing is left to delete. */
 export async function pruneOld(
   db: Executor,
   keepMs: number,

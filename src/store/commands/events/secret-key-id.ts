@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Of several servers that generated a key the first one's is used.
+// If several servers generate a key, the first one is used.
 const CLAIM_SECRET_KEY_ID: Statement = {
   name: 'claim-secret-key-id',
   text: 'update webhook_intake set secret_key_id = $1 where secret_key_id is null',
@@ -15,7 +15,7 @@ export async function claimSecretKeyId(db: Executor, keyId: string): Promise<voi
   await db.run(CLAIM_SECRET_KEY_ID, [keyId]);
 }
 
-/** Null: none was generated. */
+/** Null if no key was generated. */
 export async function readSecretKeyId(db: Executor): Promise<string | null> {
   const { rows } = await db.run<{ secret_key_id: string | null }>(READ_SECRET_KEY_ID);
   return rows[0]?.secret_key_id ?? null;

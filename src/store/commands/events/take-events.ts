@@ -6,14 +6,14 @@ const HAS_UNTAKEN: Statement = {
   text: 'select 1 from event_positions p, webhook_intake i where p.last > i.taken',
 };
 
-// One process at a time; the others leave it to that one.
+// One process at a time; the others skip.
 const LOCK_INTAKE: Statement = {
   name: 'lock-webhook-intake',
   text: 'select taken from webhook_intake for update skip locked',
 };
 
-// Every event once for each webhook that wants it, and once for none. Events before a webhook was made are not told.
-// Indexes: job_events_by_position, webhooks_by_owner.
+// One row per event and subscribed webhook, or one row without a webhook. Events from before a webhook was created
+// are not sent to it. Indexes: job_events_by_position, webhooks_by_owner.
 const EVENTS_TO_TELL: Statement = {
   name: 'events-to-tell',
   text: `
@@ -24,7 +24,7 @@ const EVENTS_TO_TELL: Statement = {
     order by e.position`,
 };
 
-// A webhook that was removed meanwhile gets nothing.
+// A webhook that has been deleted in the meantime gets nothing.
 const INSERT_DELIVERIES: Statement = {
   name: 'insert-deliveries',
   text: `
@@ -40,7 +40,7 @@ export async function hasUntakenEvents(db: Executor): Promise<boolean> {
   return (await db.run(HAS_UNTAKEN)).rowCount === 1;
 }
 
-/** Null when somebody else is at it. */
+/** Returns null if another process holds the intake. */
 export async function lockIntake(tx: Executor): Promise<number | null> {
   return (await tx.run<{ taken: number }>(LOCK_INTAKE)).rows[0]?.taken ?? null;
 }

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The id is made outside of the retry: an insert whose reply was lost finds its own row.
+// The id is created outside the retry, so a retried insert finds its own row.
 const INSERT_EXPORT: Statement = {
   name: 'insert-export',
   text: `
@@ -14,14 +14,14 @@ export interface NewExport {
   exportId: string;
   jobId: string;
   ownerId: string;
-  /** As run-exports reads it. */
+  /** Read by run-exports.ts. */
   request: object;
   name: string;
   contentType: string;
   generation: number;
 }
 
-/** False when it is there already. */
+/** Returns false if the export already exists. */
 export async function insertExport(db: Executor, given: NewExport): Promise<boolean> {
   const { exportId, jobId, ownerId, request, name, contentType, generation } = given;
   const values = [exportId, jobId, ownerId, JSON.stringify(request), name, contentType, generation];
@@ -33,7 +33,7 @@ const DELETE_EXPORT: Statement = {
   text: 'delete from exports where export_id = $1 and expires_at <= now()',
 };
 
-/** Its bytes went before it: a row that is there leads to what is left of them. */
+/** Its files are deleted first, because the row leads to those that remain. */
 export async function deleteExport(db: Executor, exportId: string): Promise<void> {
   await db.run(DELETE_EXPORT, [exportId]);
 }

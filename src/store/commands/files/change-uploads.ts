@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The id is made outside of the retry: an insert whose reply was lost finds its own row.
+// The id is created outside the retry, so a retried insert finds its own row.
 const INSERT_UPLOAD: Statement = {
   name: 'insert-upload',
   text: `
@@ -20,7 +20,7 @@ export async function insertUpload(db: Executor, given: NewUpload): Promise<void
   await db.run(INSERT_UPLOAD, [given.uploadId, given.ownerId, given.name, given.bytes]);
 }
 
-// Only where the part belongs: of two requests with the same part one wins. Index: uploads_pkey.
+// Appends only at the current offset: one of two requests with the same part wins. Index: uploads_pkey.
 const APPEND_UPLOAD_PART: Statement = {
   name: 'append-upload-part',
   text: `
@@ -40,7 +40,7 @@ export interface UploadPart {
   blobKey: string;
 }
 
-/** False when the upload is gone, made into a job, full, or at another place. */
+/** Returns false if the upload is gone, has become a job, is full, or is at a different offset. */
 export async function appendUploadPart(db: Executor, part: UploadPart, maxParts: number): Promise<boolean> {
   const values = [part.uploadId, part.start, part.bytes, part.blobKey, maxParts];
   return (await db.run(APPEND_UPLOAD_PART, values)).rowCount === 1;
@@ -52,12 +52,15 @@ const FINISH_UPLOAD: Statement = {
   text: `update uploads set job_id = $2 where upload_id = $1 and job_id is null`,
 };
 
-/** Says which job was made of it; from then on it takes no part. False: another one was, or it is gone. */
+/**
+ * Records the job created from the upload, which then accepts no more parts. Returns false if it has a different job
+ * or is gone.
+ */
 export async function finishUpload(db: Executor, uploadId: string, jobId: string): Promise<boolean> {
   return (await db.run(FINISH_UPLOAD, [uploadId, jobId])).rowCount === 1;
 }
 
-// Index: uploads_pkey; its parts go along by upload_parts_pkey.
+// Index: uploads_pkey; cascades to its parts by upload_parts_pkey.
 const DELETE_UPLOAD: Statement = {
   name: 'delete-upload',
   text: 'delete from uploads where upload_id = $1',

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { fromNow, PREPARE_LEASE } from '../../lease.ts';
 
-// The oldest that nobody is at; by the index exports_preparing, which holds few.
+// The oldest unclaimed export; by the index exports_preparing, which has few entries.
 const CLAIM_EXPORT: Statement = {
   name: 'claim-export',
   text: `
@@ -24,7 +24,7 @@ const RENEW_EXPORT: Statement = {
     where export_id = $1 and prepare_token = $2 and state = 'PREPARING'`,
 };
 
-// For another attempt, by whomever.
+// Releases the export for another attempt by any process.
 const RELEASE_EXPORT: Statement = {
   name: 'release-export',
   text: `update exports set ${PREPARE_LEASE.release} where export_id = $1 and prepare_token = $2 and state = 'PREPARING'`,
@@ -43,7 +43,7 @@ export interface ClaimedExport {
   exportId: string;
   jobId: string;
   request: unknown;
-  /** This one among them. */
+  /** Includes this attempt. */
   attempts: number;
 }
 
@@ -75,7 +75,7 @@ export type ExportEnd =
   | { state: 'READY'; blobKey: string; bytes: number; sha256: string; rows: number }
   | { state: 'FAILED'; error: string };
 
-/** False when another process took it over, or it is gone with its job. */
+/** Returns false if another process took the export over, or it was deleted with its job. */
 export async function finishExport(
   db: Executor,
   exportId: string,

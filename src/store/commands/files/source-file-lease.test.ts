@@ -1,4 +1,4 @@
-// The statements about claims of source files: who may change a claim, and who may not.
+// Statements for claims of source files: which poller may change a claim.
 import { describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
 import { newId } from '../../../platform/random.ts';
@@ -39,7 +39,7 @@ async function claimed() {
 }
 
 describe('a claim', () => {
-  it('is made once, also by ten at the same moment', async () => {
+  it('is created once, even by ten pollers at the same moment', async () => {
     const { db } = database.context();
     const fileId = newId();
     const made = await Promise.all(
@@ -60,7 +60,7 @@ describe('a claim', () => {
     ).toBe(true);
   });
 
-  it('is not taken over before its lease ends, and then by one only', async () => {
+  it('is not taken over before its lease expires, and then by only one poller', async () => {
     const { db, claim, takeOver, expire, row } = await claimed();
     expect(await takeOver()).toBeNull();
     await expire();
@@ -83,7 +83,7 @@ describe('a claim', () => {
     expect(await renewSourceFile(db, claim, LONG)).toBe(true);
   });
 
-  it('of a poller that was frozen is not finished by it after another took over', async () => {
+  it('cannot be finished by a frozen poller after another took it over', async () => {
     const { db, claim, stranger, takeOver, expire, row } = await claimed();
     await expire();
     await takeOver();
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(await takeOver()).toBeNull();
   });
 
-  it('that was released is free at once, and has a line for each try that failed', async () => {
+  it('that was released is free immediately and has a line for each failed try', async () => {
     const { db, claim, stranger, takeOver, row } = await claimed();
     expect(await releaseSourceFile(db, claim, null)).toBe(true);
     expect((await row())!.reason).toBeNull();
@@ -104,7 +104,7 @@ describe('a claim', () => {
     expect(await takeOver()).toEqual({ reason: 'first\nsecond' });
   });
 
-  it('is listed as abandoned only when nobody holds it, and can be forgotten then', async () => {
+  it('is listed as abandoned, and can be deleted, only when no poller holds it', async () => {
     const { db, claim, expire } = await claimed();
     const listed = async () => (await listAbandonedSourceFiles(db, 'in', 100)).map(({ fileId }) => fileId);
     expect(await listed()).not.toContain(claim.fileId);
@@ -114,7 +114,7 @@ describe('a claim', () => {
     expect(await listed()).not.toContain(claim.fileId);
   });
 
-  it('is found by its id among thousands that were never made', async () => {
+  it('is found by its id among thousands that do not exist', async () => {
     const { db, claim } = await claimed();
     const ids = [...Array.from({ length: 12_000 }, (_, i) => `none-${i}`), claim.fileId];
     const found = await findSourceFiles(db, 'in', ids);

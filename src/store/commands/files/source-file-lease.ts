@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { fromNow, SOURCE_FILE_LEASE } from '../../lease.ts';
 
-// The primary key is what makes a file one job: of two pollers that offer the same file, one inserts.
+// The primary key ensures one job per file: of two pollers that offer the same file, one inserts.
 const CLAIM_SOURCE_FILE: Statement = {
   name: 'claim-source-file',
   text: `
@@ -10,8 +10,8 @@ const CLAIM_SOURCE_FILE: Statement = {
     on conflict (source, file_id) do nothing`,
 };
 
-// A claim without a token was released in order; one whose lease ran out belonged to a poller that died, which is
-// written down as a try, so that a file that kills pollers is not offered for ever.
+// A claim without a token was released properly. An expired claim belonged to a poller that died; this is recorded as
+// a try, so that a file that kills pollers is not offered forever.
 const TAKE_OVER_SOURCE_FILE: Statement = {
   name: 'take-over-source-file',
   text: `
@@ -29,7 +29,7 @@ const RENEW_SOURCE_FILE: Statement = {
     where source = $1 and file_id = $2 and token = $3`,
 };
 
-// While a file is taken, `reason` has one line for each try that failed; the lines are the count.
+// While a file is claimed, `reason` has one line for each failed try, so the number of lines is the number of tries.
 const RELEASE_SOURCE_FILE: Statement = {
   name: 'release-source-file',
   text: `
@@ -45,8 +45,9 @@ const FINISH_SOURCE_FILE: Statement = {
     where source = $1 and file_id = $2 and token = $3 and state = 'taken'`,
 };
 
-// Of a file that changed or vanished before it became a job. With a token: the claim of this poller; without: a claim
-// that nobody holds. Should the same file come back, its job is found by its key, so forgetting is always safe.
+// For a file that changed or vanished before it became a job. With a token: the claim of this poller; without: a
+// claim that no poller holds. Deleting it is always safe, because if the same file returns, its job is found by its
+// key.
 const FORGET_SOURCE_FILE: Statement = {
   name: 'forget-source-file',
   text: `
@@ -68,7 +69,7 @@ export interface NewSourceFile extends SourceFileClaim {
   leaseMs: number;
 }
 
-/** False when the file was claimed before, by whomever. */
+/** Returns false if any poller claimed the file before. */
 export async function claimSourceFile(db: Executor, file: NewSourceFile): Promise<boolean> {
   const { rowCount } = await db.run(CLAIM_SOURCE_FILE, [
     file.source,
@@ -83,11 +84,11 @@ export async function claimSourceFile(db: Executor, file: NewSourceFile): Promis
 
 export interface TakeOverRequest extends SourceFileClaim {
   leaseMs: number;
-  /** One line: what is noted about a claim whose lease ran out. */
+  /** One line that is recorded if the claim had expired. */
   crashNote: string;
 }
 
-/** The tries so far, one line each; null when the claim is held by another poller or was finished. */
+/** The tries so far, one line each; null if another poller holds the claim or it was finished. */
 export async function takeOverSourceFile(
   db: Executor,
   request: TakeOverRequest,
@@ -102,7 +103,7 @@ export async function takeOverSourceFile(
   return rows[0] ?? null;
 }
 
-/** False when the claim was lost. */
+/** Returns false if the claim was lost. */
 export async function renewSourceFile(
   db: Executor,
   claim: SourceFileClaim,
@@ -112,7 +113,7 @@ export async function renewSourceFile(
   return rowCount === 1;
 }
 
-/** Any poller may resume the file at once. `note` is one line about a try that failed, or null. */
+/** Any poller may resume the file immediately. `note` is one line about a failed try, or null. */
 export async function releaseSourceFile(
   db: Executor,
   claim: SourceFileClaim,
@@ -124,7 +125,7 @@ export async function releaseSourceFile(
 
 export type SourceFileOutcome = { state: 'done'; jobId: string } | { state: 'failed'; reason: string };
 
-/** False when the claim was lost: then the file belongs to another poller and must be left alone. */
+/** Returns false if the claim was lost: the file then belongs to another poller and must be left alone. */
 export async function finishSourceFile(
   db: Executor,
   claim: SourceFileClaim,

@@ -1,12 +1,12 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Written again after a lost reply.
+// Can be repeated after a lost reply.
 const INSERT_FILE_SET: Statement = {
   name: 'insert-file-set',
   text: 'insert into file_sets (set_id) values ($1) on conflict (set_id) do nothing',
 };
 
-// In the transaction that creates the job: of a refusal, a collector and a job only one gets the set.
+// Part of the transaction that creates the job: only one of a refusal, the blob collector and a job gets the set.
 const CLAIM_FILE_SET: Statement = {
   name: 'claim-file-set',
   text: 'update file_sets set job_id = $2 where set_id = $1 and job_id is null',
@@ -22,7 +22,7 @@ const DROP_FILE_SET_OF_JOB: Statement = {
   text: 'delete from file_sets where set_id = $1 and job_id = $2',
 };
 
-// What a crash left. Index: file_sets_without_job.
+// Deletes sets that a crash left. Index: file_sets_without_job.
 const DROP_OLD_FILE_SETS: Statement = {
   name: 'drop-old-file-sets',
   text: `
@@ -34,12 +34,12 @@ export async function insertFileSet(db: Executor, setId: string): Promise<void> 
   await db.run(INSERT_FILE_SET, [setId]);
 }
 
-/** False when the set is gone. */
+/** Returns false if the set is gone. */
 export async function claimFileSet(tx: Executor, setId: string, jobId: string): Promise<boolean> {
   return (await tx.run(CLAIM_FILE_SET, [setId, jobId])).rowCount === 1;
 }
 
-/** False when a job has it, or it is gone: then its blobs are not the caller's to delete. */
+/** Returns false if a job owns the set or it is gone; then the caller must not delete its blobs. */
 export async function dropFileSet(db: Executor, setId: string): Promise<boolean> {
   return (await db.run(DROP_FILE_SET, [setId])).rowCount === 1;
 }

@@ -1,4 +1,4 @@
-// How items ended, or went on, is filled in by COPY in text format: lines of three tables, put together beside the columns
+// Outcomes of items are written by COPY in text format. The lines of the three tables are built next to the columns
 // they must match.
 import type { ErrorClass, ItemStatus } from '../../../core/items/outcome.ts';
 import type { Statement, Transaction } from '../../../platform/database.ts';
@@ -8,7 +8,7 @@ const COPY_RESULTS: Statement = {
   name: 'copy-results',
   text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature) from stdin',
 };
-// Where calls cost something. The others are spared a field per row.
+// Used if calls have costs; otherwise each row saves a field.
 const COPY_RESULTS_AND_COST: Statement = {
   name: 'copy-results-and-cost',
   text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature, cost) from stdin',
@@ -35,7 +35,7 @@ export interface StoredFailure {
   message: string;
 }
 
-/** How items of one job, generation and phase ended, or went on: lines of three tables. */
+/** Outcomes of items of one job, generation and phase, as lines of three tables. */
 export class OutcomeLines {
   readonly #jobId: string;
   readonly #middle: string;
@@ -44,7 +44,7 @@ export class OutcomeLines {
   #outputs = '';
   #attemptErrors = '';
 
-  /** `withCost`: at least one of them has a cost. */
+  /** `withCost`: at least one outcome has a cost. */
   constructor(of: { jobId: string; generation: number; phase: number }, withCost = false) {
     this.#jobId = of.jobId;
     this.#middle = `\t${of.generation}\t${of.phase}\t`;

@@ -8,7 +8,7 @@ import { copyItems } from './copy-rows.ts';
 
 const database = useTestDatabase();
 
-// Any code units at all, and among them often what COPY gives a meaning to.
+// Any code units, often including those that are special to COPY.
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.string({
@@ -34,7 +34,7 @@ const anyText = fc.oneof(
 );
 const anyJson = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 });
 
-it('brings any text into a text column unchanged, apart from what PostgreSQL cannot hold', async () => {
+it('stores any text in a text column unchanged, except what PostgreSQL cannot hold', async () => {
   const context = database.context();
   await fc.assert(
     fc.asyncProperty(fc.array(anyText, { minLength: 1, maxLength: 30 }), async (texts) => {
@@ -54,7 +54,7 @@ it('brings any text into a text column unchanged, apart from what PostgreSQL can
   );
 });
 
-it('brings any JSON into a jsonb column unchanged', async () => {
+it('stores any JSON in a jsonb column unchanged', async () => {
   const context = database.context();
   await fc.assert(
     fc.asyncProperty(fc.array(anyJson, { minLength: 1, maxLength: 30 }), async (values) => {
@@ -77,7 +77,7 @@ it('brings any JSON into a jsonb column unchanged', async () => {
   );
 });
 
-it('tells a null from an empty text and from the text \\N', async () => {
+it('distinguishes null from an empty text and from the text \\N', async () => {
   const context = database.context();
   const jobId = newId();
   const lines = new OutcomeLines({ jobId, generation: 1, phase: 0 });

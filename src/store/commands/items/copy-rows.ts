@@ -1,4 +1,4 @@
-// Items and rejected rows are filled in by COPY in text format. Lines are put together here, beside the columns they must
+// Items and rejected rows are written by COPY in text format. The lines are built next to the columns they must
 // match; a value never reaches the server unescaped.
 import type { Statement, Transaction } from '../../../platform/database.ts';
 
@@ -22,7 +22,7 @@ const SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 export function textField(text: string): string {
-  // Most texts have nothing to escape, and looking is cheaper than replacing.
+  // Most texts need no escaping, and testing is cheaper than replacing.
   return SPECIAL_ONCE.test(text) ? escapeText(text) : text;
 }
 
@@ -34,18 +34,21 @@ function escapeText(text: string): string {
   return text.replace(SPECIAL, (character) => ESCAPES[character]!);
 }
 
-/** In pieces: a text of megabytes, put together row by row, outlives the young generation, and memory grows with it. */
+/**
+ * Lines are sent in pieces: a text of megabytes that is built row by row outlives the young generation, and memory
+ * grows with it.
+ */
 const PIECE_LENGTH = 64 * 1024;
 
 export interface ItemRow {
-  /** Input as JSON text that jsonb takes. */
+  /** Input as JSON text that jsonb accepts. */
   json: string;
   key: string | null;
   summary: string | null;
   repair: string | null;
 }
 
-/** Seqs follow each other from the first one on. */
+/** Seqs are consecutive, starting with the first. */
 export async function copyItems(
   tx: Transaction,
   jobId: string,
@@ -72,7 +75,7 @@ export interface RejectedInput {
   raw: string;
 }
 
-/** Ordinals follow each other from the first one on. */
+/** Ordinals are consecutive, starting with the first. */
 export async function copyRejectedRows(
   tx: Transaction,
   jobId: string,

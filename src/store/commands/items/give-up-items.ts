@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Ends items that a failed ingest left without result and without span as CANCELLED, in seqs $3 to $4, and books them:
-// before a FAILED job is opened again each of its items has to have an end. Runs under the lock of the job's row. Index:
-// items_pkey, results_pkey.
+// Cancels items in seqs $3 to $4 that a failed ingest left without a result or a span, and adds them to the ledger:
+// every item of a FAILED job needs a result before the job is opened again. Runs under the lock of the job's row.
+// Index: items_pkey, results_pkey.
 const GIVE_UP_ITEMS: Statement = {
   name: 'give-up-items',
   text: `

@@ -1,15 +1,17 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { withNewColumns } from './reserve-seqs.ts';
 
-// Emitted items get their seqs under the lock of the job's row, which flushes that emit take before anything else: so
-// seqs have no gaps, and a key that two of them bring is seen by the second. Flushes that emit nothing never touch it.
+// Emitted items get their seqs under the lock of the job's row, which flushes that emit take before any other. So
+// seqs have no gaps, and the second of two flushes with the same key sees the first. Flushes that emit nothing never
+// lock it.
 const LOCK_JOB: Statement = {
   name: 'lock-job-for-children',
   text: 'select item_count from jobs where job_id = $1 for update',
 };
 
-// Keys that the job has, or that come twice, or from too deep, or past the bound, are left out; `left_out` counts them.
-// Numbered by priority, so that each priority is one range of seqs. One look by key per child: items_by_key, items_pkey.
+// Skips keys that the job already has, duplicates, items beyond the maximum depth and items over the limit. Items are
+// numbered by priority, so that each priority is one range of seqs. One lookup by key per child: items_by_key,
+// items_pkey.
 const INSERT_CHILDREN: Statement = {
   name: 'insert-children',
   text: `
@@ -74,13 +76,13 @@ export interface InsertedChildren {
   ranges: { priority: number; from: number; to: number }[];
 }
 
-/** The number of items, and so the next seq. Null when there is no such job. */
+/** Returns the number of items, which is also the next seq; null if there is no such job. */
 export async function lockJobForChildren(db: Executor, jobId: string): Promise<number | null> {
   const [row] = await db.runArrays(LOCK_JOB, [jobId]);
   return row ? (row[0] as number) : null;
 }
 
-/** Under the lock of the job's row. */
+/** Requires the lock of the job's row. */
 export async function insertChildren(
   db: Executor,
   jobId: string,

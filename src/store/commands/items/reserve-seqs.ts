@@ -4,7 +4,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { INGESTIBLE } from '../../job-states.ts';
 import { fromNow } from '../../lease.ts';
 
-/** The columns of a job with those of a jsonb array that it does not have yet. */
+/** The columns of a job, plus those of a jsonb array that it does not have yet. */
 export const withNewColumns = (
   columns: string,
 ): string => `case when ${columns} is null then input_columns else input_columns || (
@@ -12,9 +12,9 @@ export const withNewColumns = (
           where not exists (select from jsonb_array_elements(input_columns) as k(c) where k.c ->> 'key' = n.c ->> 'key')
         ) end`;
 
-// Takes the next seqs of a job for one ingest batch. The row lock on the job orders concurrent batches and
-// makes a seal wait for them. A batch whose id is already there was committed before its reply got lost. A reader of a
-// file proves with its token that nobody took over, and renews its lease with every batch.
+// Reserves the next seqs of a job for one ingest batch. The row lock on the job orders concurrent batches and makes a
+// seal wait for them. A batch whose id is already stored was committed before its reply was lost. A reader of a file
+// proves with its token that no other process took over, and renews its lease with every batch.
 const RESERVE_SEQS: Statement = {
   name: 'reserve-seqs',
   text: `
@@ -37,7 +37,7 @@ export interface ReservedSeqs {
   firstSeq: number;
   generation: number;
   priority: number;
-  /** Items from this seq on are held; null: none. */
+  /** Items from this seq on are held; null if none are. */
   trialItems: number | null;
 }
 
@@ -46,11 +46,11 @@ export interface SeqRequest {
   count: number;
   batchId: string;
   checkpoint?: unknown;
-  /** The batch belongs right behind this many items, emitted ones apart; null: wherever the end is. */
+  /** The batch must follow exactly this many items, not counting emitted ones; null: append at the current end. */
   expectedCount: number | null;
-  /** Of the process that reads the file; null when items come from elsewhere. */
+  /** Lease of the process that reads the file; null if items come from elsewhere. */
   lease: { token: string; leaseMs: number } | null;
-  /** Columns that may be new; those that are known already change nothing. */
+  /** Columns that may be new; known columns change nothing. */
   newColumns?: InputColumn[] | undefined;
   report?: IngestReport | undefined;
 }

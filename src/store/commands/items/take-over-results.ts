@@ -1,9 +1,9 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Rows of a corrected file that did not change take over the newest result of the row with their key in the job that
-// the file corrects. Equal means equal as jsonb: no hash decides about paid work. One look by key per row: the laterals
-// with their limits leave the planner no other way.
+// Unchanged rows of a corrected file take over the newest result of the row with the same key in the job that the
+// file corrects. Inputs are compared as jsonb: paid work does not depend on a hash. One lookup by key per row: the
+// laterals with limits leave the planner no other plan.
 const TAKE_OVER_RESULTS: Statement = {
   name: 'take-over-results',
   text: `
@@ -66,7 +66,7 @@ export async function takeOverResults(
   }));
 }
 
-// Known only after the rows are there; in the transaction of the batch, whose statement holds the row already.
+// Known only after the rows are stored; part of the batch's transaction, which already holds the row.
 const COUNT_TAKEN_OVER: Statement = {
   name: 'count-taken-over',
   text: `

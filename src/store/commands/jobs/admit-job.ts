@@ -2,13 +2,13 @@ import type { Database, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 import { startJob } from './start-job.ts';
 
-// Whoever lets a job of this owner begin waits here for the others who do, so that the count behind it is exact.
+// Transactions that start a job of this owner wait for each other here, so the count after it is exact.
 const LOCK_OWNER: Statement = {
   name: 'lock-limits-of-owner',
   text: 'select max_running_jobs from owners where owner_id = (select owner_id from jobs where job_id = $1) for update',
 };
 
-// A job has begun when the time is noted; paused jobs have left their place. Index: jobs_begun_first.
+// A job has started if `started_at` is set; paused jobs do not count. Index: jobs_begun_first.
 const ADMIT_JOB: Statement = {
   name: 'admit-job',
   text: `
@@ -23,7 +23,7 @@ const ADMIT_JOB: Statement = {
       ) < $2)`,
 };
 
-/** Marks a job of an owner with a limit on running jobs as started. False when too many of them run. */
+/** Marks a job of an owner with a limit on running jobs as started. Returns false if too many of them run. */
 export async function admitJob(db: Database, jobId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.run<{ max_running_jobs: number | null }>(LOCK_OWNER, [jobId]);

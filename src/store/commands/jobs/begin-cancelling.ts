@@ -2,9 +2,9 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo } from '../../job-states.ts';
 import { INGEST_LEASE } from '../../lease.ts';
 
-// From this commit on nothing of the job is claimed, stored, sealed or resumed. Whoever reads its file loses
-// the token; whoever writes its output files is fenced by the state, and begin-finalizing takes that token away.
-// A job that is finalizing because it was cancelled is left to it.
+// After this commit, nothing of the job is claimed, stored, sealed or resumed. A process that reads its file loses
+// the token. A process that writes its output files is fenced by the state, and begin-finalizing takes its token
+// away. A job that is finalizing because it was cancelled is left alone.
 const BEGIN_CANCELLING: Statement = {
   name: 'begin-cancelling',
   text: `

@@ -2,11 +2,12 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo } from '../../job-states.ts';
 import { FINALIZE_LEASE } from '../../lease.ts';
 
-// The end of a generation: one conditional update, run after the commit of whatever may have removed the last
-// span. Each caller's statement sees its own commit, so the last committer sees the empty set; the row lock
-// and the state let exactly one win. No counting, no try-lock, no retry. A statement that waited for the row lock still sees
-// the spans of before; should a generation have been opened meanwhile, its number is another one. A cancelled job ends sealed or not, and goes on
-// counting attempts: somebody may still be writing the files of the attempt that the cancellation cut off.
+// Completes a generation with one conditional update, run after every commit that may have removed the last span.
+// Each caller's statement sees its own commit, so the last committer sees the empty set; the row lock and the state
+// let exactly one win. No counting, no try-lock, no retry. A statement that waited for the row lock still sees the
+// old spans, but if a generation was opened in the meantime, its number differs. A cancelled job completes whether it
+// is sealed or not, and continues its attempt count, because a process may still be writing files of the attempt that
+// the cancellation interrupted.
 const BEGIN_FINALIZING: Statement = {
   name: 'begin-finalizing',
   text: `
@@ -20,7 +21,7 @@ const BEGIN_FINALIZING: Statement = {
     returning j.generation`,
 };
 
-/** True for the one caller that moved the job. */
+/** Returns true for the one caller that moved the job. */
 export async function beginFinalizing(db: Executor, jobId: string): Promise<boolean> {
   return (await db.run(BEGIN_FINALIZING, [jobId])).rowCount === 1;
 }

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What is not given stays as it is. A null budget takes it away. Workers read the priority with their next look.
+// Omitted values stay unchanged. A null budget removes it. Workers read the priority with their next poll.
 const CHANGE_JOB: Statement = {
   name: 'change-job',
   text: `
@@ -19,7 +19,7 @@ export interface JobChange {
   budget?: { max?: number | null | undefined; perItem?: number | null | undefined } | undefined;
 }
 
-/** False when there is no such job. */
+/** Returns false if there is no such job. */
 export async function changeJobRow(db: Executor, jobId: string, change: JobChange): Promise<boolean> {
   const { name, priority, budget = {} } = change;
   const { max, perItem } = budget;

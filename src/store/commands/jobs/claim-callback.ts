@@ -1,9 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CALLBACK_LEASE, fromNow } from '../../lease.ts';
 
-// Phases before the failed items, and these before the end, as far as they are due. Index: callbacks_due. The search is materialized: where the planner expects
-// one row in the table it would run as the inner side of the join, once for each row there is, and lock another each time.
-// They were leased for 90 seconds and never called.
+// Among due callbacks: phases first, then failed items, then completion. Index: callbacks_due. The search is
+// materialized: if the planner expects one row in the table, it would run the search as the inner side of the join,
+// once per row, and lock a different row each time. Such rows were leased for 90 seconds and never called.
 const CLAIM_CALLBACK: Statement = {
   name: 'claim-callback',
   text: `
@@ -39,7 +39,7 @@ export interface ClaimedCallback {
   kind: CallbackKind;
   part: number;
   toldSeq: number;
-  /** With this one. */
+  /** Includes this attempt. */
   attempts: number;
   token: string;
 }
@@ -73,12 +73,12 @@ export interface CallbackResult {
   state: 'PENDING' | 'DONE' | 'DEAD';
   error?: string;
   delayMs?: number;
-  /** Failed items up to here have been told. */
+  /** Failed items up to this seq have been reported. */
   toldSeq?: number;
   attempts: number;
 }
 
-/** False when somebody else has it by now. */
+/** Returns false if another process has the callback by now. */
 export async function endCallback(
   db: Executor,
   { jobId, generation, kind, part, token }: ClaimedCallback,

@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo } from '../../job-states.ts';
 import { INGEST_LEASE } from '../../lease.ts';
 
-// Ends a job whose file could not be read to the end. Its spans go with it: leases of workers that had already
-// started lose their row, which fences them.
+// Fails a job whose file could not be read completely. Its spans are deleted with it: leases of workers that had
+// already started lose their row, which fences them.
 const FAIL_INGEST: Statement = {
   name: 'fail-ingest',
   text: `
@@ -24,12 +24,12 @@ const FAIL_INGEST: Statement = {
     select 1 from failed`,
 };
 
-/** True for the one call that failed it. */
+/** Returns true for the one call that failed the job. */
 export async function failIngest(
   db: Executor,
   jobId: string,
   reason: string,
-  /** Of the process that reads the file. */
+  /** Token of the process that reads the file. */
   token: string | null = null,
 ): Promise<boolean> {
   return (await db.run(FAIL_INGEST, [jobId, reason, token])).rowCount === 1;

@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo } from '../../job-states.ts';
 import { FINALIZE_LEASE } from '../../lease.ts';
 
-// A token that is still there belonged to a process that ended or stalled: one that could not write the files gives it
-// back.
+// A token that is still set belonged to a process that crashed or stalled: one that only failed to write the files
+// releases it.
 const CLAIM_FINALIZE: Statement = {
   name: 'claim-finalize',
   text: `
@@ -22,7 +22,7 @@ const RENEW_FINALIZE: Statement = {
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
 };
 
-// Only a file that no attempt came to before is progress: every attempt writes the first ones again.
+// Progress is a file that no earlier attempt reached: every attempt writes the first files again.
 const NOTE_FILE: Statement = {
   name: 'note-output-file',
   text: `
@@ -30,7 +30,7 @@ const NOTE_FILE: Statement = {
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING' and finalize_files < $3`,
 };
 
-// The sweep takes it up again when the time is over; until then the reason stands on the job.
+// The sweep resumes after this time; until then the job shows the reason.
 const POSTPONE_FINALIZE: Statement = {
   name: 'postpone-finalize',
   text: `
@@ -39,8 +39,9 @@ const POSTPONE_FINALIZE: Statement = {
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
 };
 
-// The state, the summary and the event are one statement in one transaction; the token is the fence. The lag counts from the
-// last thing that kept the job from ending: a flush (to the minute once the ledger is folded), the seal, a cancellation, a resume.
+// State, summary and event are committed in one transaction; the token is the fence. The lag counts from the last
+// event that kept the job from finishing: a flush (to the minute once the ledger is folded), the seal, a
+// cancellation, a resume.
 const FINISH_JOB: Statement = {
   name: 'finish-job',
   text: `
@@ -56,7 +57,7 @@ const FINISH_JOB: Statement = {
 export interface ClaimedEnding {
   generation: number;
   attempt: number;
-  /** Processes in a row that ended or stalled at it, without progress. */
+  /** Number of consecutive processes that crashed or stalled without progress. */
   takeovers: number;
   state: 'DONE' | 'CANCELLED';
 }
@@ -81,7 +82,7 @@ export async function claimFinalize(
   };
 }
 
-/** `files` were written by the attempt that holds the token. */
+/** `files`: number of files that the holder of the token has written. */
 export async function noteOutputFile(
   db: Executor,
   jobId: string,
@@ -91,7 +92,7 @@ export async function noteOutputFile(
   await db.run(NOTE_FILE, [jobId, token, files]);
 }
 
-/** How long the job waited for its end, in ms; null when the lease is lost. */
+/** Returns how long the job waited to finish, in ms; null if the lease is lost. */
 export async function finishJobRow(
   db: Executor,
   jobId: string,
@@ -103,7 +104,7 @@ export async function finishJobRow(
   return rows[0] ? Math.max(0, rows[0].lag_ms) : null;
 }
 
-/** False when the lease is lost. */
+/** Returns false if the lease is lost. */
 export async function renewFinalize(
   db: Executor,
   jobId: string,

@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The primary key lets one of several requests with the same key win; the others wait for its commit and find the row. A row
-// that is older than it is kept counts as gone. A new key needs room among the keys of its caller. The count ends at the
-// bound; requests at the same moment can pass it by their number.
+// The primary key lets one of several requests with the same key win; the others wait for its commit and find the
+// row. An expired row counts as gone. A new key is refused if its caller has reached the limit. The count stops at
+// the limit, and concurrent requests may exceed it by their number.
 const RESERVE_KEY: Statement = {
   name: 'reserve-idempotency-key',
   text: `
@@ -58,7 +58,7 @@ export interface KeyOfCaller {
 export interface KeptRequest {
   requestHash: Buffer;
   token: string;
-  /** Null: it has no answer yet. */
+  /** Null while the request has no response. */
   answer: KeptAnswer | null;
 }
 
@@ -68,7 +68,7 @@ export interface KeptAnswer {
   text: string;
 }
 
-/** False when the key is taken, or is new and its caller has as many as one may have. */
+/** Returns false if the key is taken, or is new and its caller has reached the limit. */
 export async function reserveKey(
   db: Executor,
   { caller, keyHash }: KeyOfCaller,
@@ -79,7 +79,7 @@ export async function reserveKey(
   return (await db.run(RESERVE_KEY, values)).rowCount === 1;
 }
 
-/** Whether the caller has as many keys as one may have. */
+/** Whether the caller has reached the limit of keys. */
 export async function isKeyBoundReached(db: Executor, caller: string, maxKeys: number): Promise<boolean> {
   return (await db.run(COUNT_KEYS, [caller, maxKeys])).rowCount === maxKeys;
 }
@@ -97,7 +97,7 @@ export async function readKey(db: Executor, { caller, keyHash }: KeyOfCaller): P
   return { requestHash, token, answer: status === null || text === null ? null : { status, text } };
 }
 
-/** False when the row is no longer the token's. */
+/** Returns false if the row no longer has this token. */
 export async function storeAnswer(
   db: Executor,
   { caller, keyHash }: KeyOfCaller,
@@ -107,7 +107,7 @@ export async function storeAnswer(
   return (await db.run(STORE_ANSWER, [caller, keyHash, token, status, text])).rowCount === 1;
 }
 
-/** False when the row is no longer the token's. */
+/** Returns false if the row no longer has this token. */
 export async function releaseKey(
   db: Executor,
   { caller, keyHash }: KeyOfCaller,
@@ -116,7 +116,7 @@ export async function releaseKey(
   return (await db.run(RELEASE_KEY, [caller, keyHash, token])).rowCount === 1;
 }
 
-/** The number of rows; less than the limit: nothing is left to remove. */
+/** Returns the number of deleted rows; less than the limit means that nothing is left to delete. */
 export async function pruneKeys(db: Executor, keepMs: number, limit: number): Promise<number> {
   return (await db.run(PRUNE_KEYS, [keepMs, limit])).rowCount ?? 0;
 }

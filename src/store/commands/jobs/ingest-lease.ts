@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { INGESTIBLE } from '../../job-states.ts';
 import { INGEST_LEASE } from '../../lease.ts';
 
-// One process at a time reads the file of a job. Batches renew the lease; the token fences a reader that was cut off. A
-// token that is still there belonged to a process that ended or stalled: one that stops in order gives it back.
+// One process at a time reads the file of a job. Batches renew the lease; the token fences a reader that lost it. A
+// token that is still set belonged to a process that crashed or stalled: one that stops properly releases it.
 const CLAIM_INGEST: Statement = {
   name: 'claim-ingest',
   text: `
@@ -27,7 +27,7 @@ const RELEASE_INGEST: Statement = {
   text: `update jobs set ${INGEST_LEASE.release} where job_id = $1 and ingest_token = $2`,
 };
 
-/** Null when another process reads it, or it is no longer open. */
+/** Returns null if another process reads the file, or the job is no longer open. */
 export async function claimIngest(
   db: Executor,
   jobId: string,
@@ -38,7 +38,7 @@ export async function claimIngest(
   return rows[0] ? { takeovers: rows[0].ingest_takeovers } : null;
 }
 
-/** False when the lease is lost. */
+/** Returns false if the lease is lost. */
 export async function renewIngest(
   db: Executor,
   jobId: string,

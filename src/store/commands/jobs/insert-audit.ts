@@ -7,12 +7,12 @@ const INSERT_AUDIT: Statement = {
 };
 
 export interface AuditEntry {
-  /** Who: an owner, an API key, or the account on whose machine a command ran. */
+  /** An owner, an API key, or the account that ran a command. */
   actor: string;
   action: string;
   subject: string;
   detail: unknown;
-  /** Of the request that asked for it, and where that came from. */
+  /** Id of the request, and the address it came from. */
   requestId?: string | null;
   address?: string | null;
 }

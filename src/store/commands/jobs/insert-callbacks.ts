@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { OPEN } from '../../job-states.ts';
 
-// Whoever ends a job need not know its pipeline: all that could be wanted is written down, and workers that know the
-// pipeline remove what it does not want. A cancelled generation has not done its phases.
+// The process that finishes a job may not know its pipeline, so all possible callbacks are stored. Workers that know
+// the pipeline delete those it does not use. A cancelled generation has not completed its phases.
 const INSERT_CALLBACKS: Statement = {
   name: 'insert-callbacks',
   text: `
@@ -18,7 +18,7 @@ const INSERT_CALLBACKS: Statement = {
     on conflict (job_id, generation, kind, part) do nothing`,
 };
 
-// Phases of running jobs in which, and before which, no item is left. Indexes: jobs_open, spans by job.
+// Phases of running jobs with no items left in them or before them. Indexes: jobs_open, spans by job.
 const INSERT_PHASES_DONE: Statement = {
   name: 'insert-phases-done',
   text: `
@@ -40,7 +40,7 @@ const REMOVE_UNWANTED: Statement = {
       and kind = any($3::text[]) and token is null`,
 };
 
-/** In the transaction that ends the generation. */
+/** Part of the transaction that finishes the generation. */
 export async function insertCallbacks(tx: Executor, jobId: string): Promise<void> {
   await tx.run(INSERT_CALLBACKS, [jobId]);
 }

@@ -4,8 +4,8 @@ import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The job id is derived from the idempotency key where there is one: the primary key is what makes a
-// repeated request the same job, without a unique index that could not be distributed by job_id.
+// The job id is derived from the idempotency key, if there is one: the primary key makes a repeated request the same
+// job, without a unique index that could not be distributed by job_id.
 const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
@@ -31,17 +31,17 @@ export interface NewJob {
   updatesJobId: string | null;
   outputs: readonly JobOutput[];
   pipelineVersion: string | null;
-  /** Paused from the beginning. */
+  /** Creates the job paused. */
   hold: boolean;
   trialItems: number | null;
   budget: JobBudget;
-  /** Of what the request is made; null: not known. */
+  /** Identifies the content of the request; null if unknown. */
   fingerprint: string | null;
-  /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
+  /** Marks the row as created by this request until the first batch, so a retried insert recognizes its own row. */
   requestId: string;
 }
 
-/** False when the job was there already. */
+/** Returns false if the job already exists. */
 export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
   const { rowCount } = await db.run(INSERT_JOB, [
     job.jobId,

@@ -3,10 +3,10 @@ import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { OutputFile } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Counts come from the ledger, so that a summary costs the same for ten rows and for ten million; that the
-// ledger equals a recount is an invariant of its own (`rowmill doctor`). Counts are those of all items, over all
-// generations; phases say what was done since the summary before: in this generation, and in those that it continues. Read once for summary.json and once for the
-// row itself: nothing changes in between, because a job that is finalizing has no span left.
+// Counts come from the ledger, so a summary costs the same for ten rows and for ten million. That the ledger equals a
+// recount is a separate invariant (`rowmill doctor`). Counts cover all items over all generations; phases cover the
+// work since the previous summary: this generation and those it continues. Read once for summary.json and once for
+// the row: nothing changes between the two, because a job that is finalizing has no spans.
 const SUMMED_UP = `coalesce((select max(b.generation) from summaries b where b.job_id = $1 and b.generation < $2), 0)`;
 const SUMMARY = `
     select j.job_id, $2::int as generation, $3::job_state as outcome, j.item_count as total,
@@ -68,7 +68,7 @@ export async function draftSummary(
   return { total, counts, phases, timings, cost, fencedCost };
 }
 
-/** Counts of the job's items. A generation that has its summary already is refused by the primary key. */
+/** Returns the counts of the job's items. The primary key refuses a second summary of a generation. */
 export async function insertSummary(
   db: Executor,
   jobId: string,

@@ -4,10 +4,10 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo } from '../../job-states.ts';
 import { withNewColumns } from '../items/reserve-seqs.ts';
 
-// A finished job is opened again, or a paused one goes on with a further generation. The row lock, the state and the
-// generation let one of several callers win. Of a finished job everything that belongs to one generation is cleared, and
-// a file that was not read to its end stays as far as it came. A paused job stays paused, with its spans as they are; its
-// rows must all be there, because a file that fails takes the spans of its job along.
+// Reopens a finished job, or continues a paused one with a further generation. The row lock, the state and the
+// generation let one of several callers win. For a finished job, all values that belong to one generation are
+// cleared, and a partly read file stays partly read. A paused job stays paused and keeps its spans. All its rows must
+// be stored, because a file that fails deletes the spans of its job.
 const OPEN_GENERATION: Statement = {
   name: 'open-generation',
   text: `
@@ -33,11 +33,11 @@ const INSERT_GENERATION: Statement = {
 export interface OpenedGeneration {
   generation: number;
   selected: number;
-  /** Items that were chosen and left out: failures that would repeat, and items that were tried too often. */
+  /** Selected items that are left out: failures that would repeat, and items that reached the attempt limit. */
   leftOut: { permanent: number; exhausted: number };
 }
 
-/** False when the job is no longer in this state, or no longer at this generation. */
+/** Returns false if the job is no longer in this state or at this generation. */
 export async function openGeneration(
   db: Executor,
   { jobId, generation, state }: { jobId: string; generation: number; state: JobState },

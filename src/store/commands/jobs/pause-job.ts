@@ -2,7 +2,7 @@ import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo } from '../../job-states.ts';
 
-// A claim reads the state in its own statement, so none that starts after this commit finds anything.
+// A claim reads the state in its own statement, so no claim that starts after this commit finds anything.
 const PAUSE_JOB: Statement = {
   name: 'pause-job',
   text: `update jobs set state = 'PAUSED', paused_because = null where job_id = $1 and ${canGo('pause')}`,
@@ -12,7 +12,7 @@ export async function pauseJobRow(db: Executor, jobId: string): Promise<boolean>
   return (await db.run(PAUSE_JOB, [jobId])).rowCount === 1;
 }
 
-// A job that has reached its budget pauses itself, and says why; but not when the budget was changed meanwhile.
+// Pauses jobs that reached a budget and stores the reason, unless the budget was changed in the meantime.
 const PAUSE_AT_BUDGET: Statement = {
   name: 'pause-at-budget',
   text: `
@@ -27,7 +27,7 @@ const PAUSE_AT_BUDGET: Statement = {
     returning job_id`,
 };
 
-/** `jobMax` is the budget that was reached, when it is that of the job itself. Returns those that it paused. */
+/** `jobMax`: the budget that was reached, if it is the job's own. Returns the paused jobs. */
 export async function pauseAtBudget(
   db: Executor,
   jobIds: string[],
@@ -38,7 +38,7 @@ export async function pauseAtBudget(
   return rows.map((row) => row[0] as string);
 }
 
-// Back to what the job would be by now had it not been paused.
+// Restores the state that the job would have without the pause.
 const RESUME_JOB: Statement = {
   name: 'resume-job',
   text: `
@@ -49,7 +49,7 @@ const RESUME_JOB: Statement = {
     returning state`,
 };
 
-/** The state it has now; null when it was not paused. */
+/** Returns the new state; null if the job was not paused. */
 export async function resumeJobRow(db: Executor, jobId: string): Promise<JobState | null> {
   const { rows } = await db.run<{ state: JobState }>(RESUME_JOB, [jobId]);
   return rows[0]?.state ?? null;

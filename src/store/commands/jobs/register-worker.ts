@@ -21,11 +21,11 @@ export interface WorkerRow {
   version: string;
   abilities: Ability[];
   pools: PoolStats[];
-  /** What part of its work it takes on, and why. */
+  /** Share of its capacity that the worker uses, and why. */
   pressure: { share: number; reason: string };
 }
 
-/** Also the heartbeat. */
+/** Also used as the heartbeat. */
 export async function registerWorker(db: Executor, worker: WorkerRow): Promise<void> {
   await db.run(REGISTER_WORKER, [
     worker.workerId,

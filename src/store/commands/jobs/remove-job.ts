@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { FINISHED } from '../../job-states.ts';
 
-// The row of the job becomes a row of what is left to do. From this commit on nobody finds the job.
+// Replaces the job's row by a row that tracks the cleanup. After this commit, the job cannot be found.
 const REMOVE_JOB: Statement = {
   name: 'remove-job',
   text: `
@@ -18,8 +18,9 @@ const REMOVE_JOB: Statement = {
     returning job_id`,
 };
 
-// One stretch of every table that grows with the rows of a job; all by the beginning of their keys, or an index of it. A
-// stretch of 10,000 rows with two stage outputs each takes 30 to 65 ms, the first as the last of 300,000.
+// Deletes one range of seqs from every table that grows with the rows of a job, by the first columns of a key or
+// index. A range of 10,000 rows with two stage outputs each takes 30 to 65 ms, for the first range as for the last of
+// 300,000.
 const REMOVE_ROWS: Statement = {
   name: 'remove-job-rows',
   text: `
@@ -37,7 +38,7 @@ const REMOVE_ROWS: Statement = {
     select upto from stretch`,
 };
 
-// What does not grow with the rows.
+// Tables that do not grow with the rows.
 const REMOVE_REST: Statement = {
   name: 'remove-job-rest',
   text: `
@@ -58,12 +59,12 @@ const END_REMOVAL: Statement = {
   text: 'delete from job_removals where job_id = $1',
 };
 
-/** False when it is not there, not finished, or finished too short a time ago. */
+/** Returns false if the job does not exist, is not finished, or finished too recently. */
 export async function removeJobRow(db: Executor, jobId: string, retainedMs: number): Promise<boolean> {
   return (await db.run(REMOVE_JOB, [jobId, retainedMs])).rowCount === 1;
 }
 
-/** False when none is left. */
+/** Returns false if no rows are left. */
 export async function removeRows(db: Executor, jobId: string, count: number): Promise<boolean> {
   return (await db.run(REMOVE_ROWS, [jobId, count])).rowCount === 1;
 }

@@ -3,8 +3,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { canGo, INGESTIBLE } from '../../job-states.ts';
 import { INGEST_LEASE } from '../../lease.ts';
 
-// The end of ingest: from here on the total is known. Only a sealed job can finish. A job that a worker has
-// started on is RUNNING at once; a paused one stays paused. What a file's reader counted comes with its token.
+// Completes ingest: the total is now known. Only a sealed job can finish. A job that a worker has already started
+// becomes RUNNING; a paused one stays paused. The counts of a file's reader come with its token.
 const SEAL_JOB: Statement = {
   name: 'seal-job',
   text: `
@@ -24,7 +24,7 @@ export interface SealOfFile {
   report: IngestReport;
 }
 
-/** The total, or null when the job was not open for items, or no longer the token's. */
+/** Returns the total; null if the job is not open for items or the token is no longer current. */
 export async function sealJobRow(db: Executor, jobId: string, file?: SealOfFile): Promise<number | null> {
   const { rows } = await db.run<{ item_count: number }>(SEAL_JOB, [
     jobId,

@@ -6,8 +6,8 @@ const READ_SLICE_STATE: Statement = {
   text: 'select slice_state::text from jobs where job_id = $1',
 };
 
-// Compare and set: of two slices that end side by side one leaves what it learned, and which one does not matter. A job
-// that is over is left alone.
+// Compare and set: if two slices finish at the same time, one stores its measurements, and either will do. A finished
+// job is left alone.
 const STORE_SLICE_STATE: Statement = {
   name: 'store-slice-state',
   text: `
@@ -21,7 +21,7 @@ export async function readSliceState(db: Executor, jobId: string): Promise<strin
   return ((await db.runArrays(READ_SLICE_STATE, [jobId]))[0]?.[0] ?? null) as string | null;
 }
 
-/** False when another slice was faster. */
+/** Returns false if another slice was faster. */
 export async function storeSliceState(
   db: Executor,
   jobId: string,

@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE, canGo } from '../../job-states.ts';
 
-// The first claim marks the job as started. While it is still ingesting only the time is noted. A job that is QUEUED has
-// not begun, so each row that changes here begins, once per generation.
+// The first claim marks the job as started. While the job is ingesting, only the time is set. A QUEUED job has not
+// started, so each row that changes here starts, once per generation.
 const START_JOB: Statement = {
   name: 'start-job',
   text: `
@@ -17,7 +17,7 @@ const START_JOB: Statement = {
     select job_id, owner_id, 'job.started', generation, state from begun`,
 };
 
-/** True for the one call that began it. */
+/** Returns true for the one call that started the job. */
 export async function startJob(db: Executor, jobId: string): Promise<boolean> {
   return (await db.run(START_JOB, [jobId])).rowCount === 1;
 }

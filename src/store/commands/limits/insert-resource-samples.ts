@@ -1,8 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import type { ResourceKey } from './sync-resources.ts';
 
-// One row per key and step of $6 milliseconds: the last sampler of a step is right. The totals are those of the row itself.
-// Index: resource_samples_pkey. Rows are touched in key order, so that samplers wait for each other and never in a circle.
+// One row per key and step of $6 milliseconds; the last sampler of a step wins. The totals come from the resource's
+// row. Index: resource_samples_pkey. Rows are locked in key order, so that samplers wait for each other and do not
+// deadlock.
 const INSERT_RESOURCE_SAMPLES: Statement = {
   name: 'insert-resource-samples',
   text: `
@@ -33,7 +34,7 @@ const PRUNE_RESOURCE_SAMPLES: Statement = {
 };
 
 export interface ResourceSample extends ResourceKey {
-  /** Null: no limit. */
+  /** Null for no limit. */
   concurrency: number | null;
   rate: number | null;
   inUse: number;

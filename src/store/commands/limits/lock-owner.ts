@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Until the end of the transaction: what follows counts the owner's things, and requests at the same moment must not pass
-// together. Not a row lock, because most owners have no row.
+// Held until the end of the transaction: the statements after it count the owner's objects, and concurrent requests
+// must not exceed a limit together. Not a row lock, because most owners have no row.
 const LOCK_OWNER: Statement = {
   name: 'lock-owner',
   text: `select pg_advisory_xact_lock(hashtextextended('rowmill owner ' || $1, 0))`,

@@ -1,8 +1,8 @@
 import type { ResourceOverride } from '../../../core/limits/resource-limits.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Workers read it with their next sync. Keys of the given object replace those that were there; null takes one away, and
-// an override that says nothing any more is gone.
+// Workers read it with their next sync. Keys of the given object replace existing ones, null removes a key, and an
+// empty override is deleted.
 const OVERRIDE_RESOURCE: Statement = {
   name: 'override-resource',
   text: `
@@ -19,7 +19,7 @@ const CLEAR_OVERRIDE: Statement = {
 
 export type OverrideChange = { [Key in keyof ResourceOverride]: ResourceOverride[Key] | null };
 
-/** What holds now. */
+/** Returns the current override. */
 export async function overrideResourceRow(
   db: Executor,
   resource: { name: string; key: string },

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Keys that nobody synced for long: hosts of a crawl that is over. Overrides stay. Materialized, so that a join
-// cannot run it again and lock more than the limit.
+// Deletes keys that have not been synced for a long time, such as hosts of a finished crawl. Overrides stay.
+// Materialized, so that a join cannot run it again and lock more than the limit.
 const REMOVE_IDLE_RESOURCES: Statement = {
   name: 'remove-idle-resources',
   text: `

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Workers hear of it with their next sync. What is not given stays as it is.
+// Workers read it with their next sync. Omitted values stay unchanged.
 const SET_JOB_BUDGET: Statement = {
   name: 'set-job-budget',
   text: `
@@ -22,10 +22,10 @@ const SET_OWNER_BUDGET: Statement = {
     returning budget_per_day, budget_total`,
 };
 
-/** Undefined leaves it as it is; null takes it away. */
+/** Undefined leaves the value unchanged; null removes it. */
 type Change = number | null | undefined;
 
-/** What holds now; null when there is no such job. */
+/** Returns the current values; null if there is no such job. */
 export async function setJobBudget(
   db: Executor,
   jobId: string,

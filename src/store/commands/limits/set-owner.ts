@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What is not given stays as it is; $3 and $5 say whether a limit is given, because null is one.
+// Omitted values stay unchanged. $3 and $5 show whether a limit is given, because null is a valid value.
 const SET_OWNER: Statement = {
   name: 'set-owner',
   text: `
@@ -14,7 +14,7 @@ const SET_OWNER: Statement = {
     returning weight, max_running_jobs, max_in_flight`,
 };
 
-/** Null takes a limit away. */
+/** Null removes a limit. */
 export interface OwnerChange {
   weight?: number;
   maxRunningJobs?: number | null;
@@ -27,7 +27,7 @@ export interface OwnerLimits {
   maxInFlight: number | null;
 }
 
-/** What holds now. */
+/** Returns the current limits. */
 export async function setOwnerRow(db: Executor, ownerId: string, change: OwnerChange): Promise<OwnerLimits> {
   const { weight, maxRunningJobs, maxInFlight } = change;
   const { rows } = await db.run<{

@@ -2,7 +2,7 @@ import type { BudgetState } from '../../../core/limits/budget-control.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { readClock } from '../../views/jobs/read-clock.ts';
 
-// Scopes that nobody asked for before. Two workers that bring the same one at once both go on with one row.
+// Inserts new scopes. Two workers that insert the same scope at the same time share one row.
 const INSERT_BUDGETS: Statement = {
   name: 'insert-budgets',
   text: `
@@ -10,8 +10,8 @@ const INSERT_BUDGETS: Statement = {
     on conflict (scope) do nothing`,
 };
 
-// Locked in the order of scopes, so that workers wait for each other and never in a circle. Limits stand where owners set
-// them: a change is heard of with the next sync.
+// Locked in the order of scopes, so that workers wait for each other and do not deadlock. Limits are read from jobs
+// and owners, so a change takes effect with the next sync.
 const LOCK_BUDGETS: Statement = {
   name: 'lock-budgets',
   text: `
@@ -38,7 +38,7 @@ const STORE_BUDGETS: Statement = {
     where b.scope = n.scope`,
 };
 
-// What a scope had cost before it got a budget: once per scope. Index: ledger_by_time.
+// Cost of a scope before it got a budget: read once per scope. Index: ledger_by_time.
 const SUM_OF_JOB: Statement = {
   name: 'sum-costs-of-job',
   text: 'select coalesce(sum(l.cost + l.fenced_cost), 0)::float8 from ledger l where l.job_id = $1::uuid',
@@ -59,9 +59,9 @@ const SUM_OF_OWNER: Statement = {
 
 export interface LockedBudget {
   scope: string;
-  /** Null when it was never synced. */
+  /** Null if it was never synced. */
   state: BudgetState | null;
-  /** Null: there is none any more. */
+  /** Null if the budget was removed. */
   limit: number | null;
 }
 
@@ -69,7 +69,7 @@ export async function insertBudgets(db: Executor, scopes: string[]): Promise<voi
   await db.run(INSERT_BUDGETS, [scopes]);
 }
 
-/** The rows, and the database's clock in milliseconds. */
+/** Returns the rows, and the database clock in milliseconds. */
 export async function lockBudgets(
   db: Executor,
   scopes: string[],

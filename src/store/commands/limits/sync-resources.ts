@@ -8,7 +8,7 @@ import { monotonicMs } from '../../../platform/clock.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { readClock } from '../../views/jobs/read-clock.ts';
 
-// Keys that nobody asked for before. Two workers that bring the same one at once both go on with one row.
+// Inserts new keys. Two workers that insert the same key at the same time share one row.
 const INSERT_RESOURCES: Statement = {
   name: 'insert-resources',
   text: `
@@ -18,9 +18,9 @@ const INSERT_RESOURCES: Statement = {
     on conflict (name, key) do nothing`,
 };
 
-// Locked in key order, so that workers wait for each other and never in a circle. The clock is read behind the lock of
-// the last row: nobody who comes later has an earlier time. What owners may have is read here too: workers hold claims that
-// were made under older limits.
+// Locked in key order, so that workers wait for each other and do not deadlock. The clock is read after the lock of
+// the last row, so no later transaction has an earlier time. Limits of owners are read here too, because workers hold
+// claims that were made under older limits.
 const LOCK_RESOURCES: Statement = {
   name: 'lock-resources',
   text: `
@@ -55,7 +55,7 @@ export interface ResourceKey {
 }
 
 export interface LockedResource extends ResourceKey {
-  /** Null when it was never synced. */
+  /** Null if it was never synced. */
   state: ResourceState | null;
   override: ResourceOverride;
 }
@@ -72,7 +72,9 @@ export async function insertResources(
   ]);
 }
 
-/** The rows, and the database's clock in milliseconds: `nowMs` there was `saidAtMs` here, to half a round trip. */
+/**
+ * Returns the rows, and the database clock in milliseconds: `nowMs` there is `saidAtMs` here, to half a round trip.
+ */
 export async function lockResources(
   db: Executor,
   keys: ResourceKey[],
@@ -93,7 +95,7 @@ export async function lockResources(
 export interface SyncedResource extends ResourceKey {
   limits: ResourceLimits;
   state: ResourceState;
-  /** Calls that ended since the last sync, and those of them that were refused for their number. */
+  /** Calls finished since the last sync, and how many of those were throttled. */
   calls: number;
   throttled: number;
   /** Owners whose rows use the key. */

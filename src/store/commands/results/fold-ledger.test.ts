@@ -22,7 +22,7 @@ async function rowCount(jobId: string): Promise<number> {
   return row!.n;
 }
 
-/** Every count different, so that a column mixed up with another is noticed. */
+/** Every count is different, so that mixed-up columns are noticed. */
 function counts(n: number): LedgerCounts {
   return {
     done: n,
@@ -107,7 +107,7 @@ describe('folding', () => {
     expect(await rowCount(otherId)).toBe(3);
   });
 
-  it('is done by the service for every job with enough rows', async () => {
+  it('runs in the service for every job with enough rows', async () => {
     const jobId = newId();
     for (let n = 1; n <= 11; n += 1) await addEntry(jobId, { n, minute: '2026-01-01T00:00:30Z' });
     const before = await database.query(SUMS, [jobId]);

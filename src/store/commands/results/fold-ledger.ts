@@ -1,8 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Replaces the ledger rows of one job that are older than $2 by one row per generation, phase and minute with
-// the same sums. Rows another folder holds are skipped; rows already alone in their minute are left as they
-// are. Ledger rows are never updated, so a locked one stays where it is: no join can go wrong. What is deleted and what is inserted is one statement, so no reader sees a wrong sum.
+// Replaces the ledger rows of one job that are older than $2 by one row per generation, phase and minute with the
+// same sums. Rows that another folder holds are skipped, and rows that are already alone in their minute stay
+// unchanged. Ledger rows are never updated, so the ctid of a locked row stays valid for the join. One statement
+// deletes and inserts, so no reader sees a wrong sum.
 const FOLD_LEDGER: Statement = {
   name: 'fold-ledger',
   text: `
@@ -27,7 +28,7 @@ const FOLD_LEDGER: Statement = {
     group by job_id, generation, phase, date_trunc('minute', at)`,
 };
 
-/** Minutes written. */
+/** Returns the number of minutes written. */
 export async function foldLedgerOf(db: Executor, jobId: string, olderThanMs: number): Promise<number> {
   return (await db.run(FOLD_LEDGER, [jobId, olderThanMs])).rowCount ?? 0;
 }

@@ -20,9 +20,9 @@ export interface LedgerCounts {
   fenced: number;
   bytes: number;
   handlerMs: number;
-  /** Of what counts. */
+  /** Cost of recorded outcomes. */
   cost: number;
-  /** Of calls whose outcome did not count. */
+  /** Cost of calls whose outcome was dropped. */
   fencedCost: number;
 }
 

@@ -1,8 +1,9 @@
 import { toStorableText } from '../../../core/items/storable-json.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// In the flush that first met a key, so that every stored result finds its columns. Names are touched in order: flushes
-// that meet here wait, they do not deadlock. Keys past the bound leave the row with the empty name.
+// Part of the flush that first has a key, so that every stored result finds its columns. Names are locked in order,
+// so concurrent flushes wait for each other and do not deadlock. If there are more keys than the limit, a row with an
+// empty name records it.
 const INSERT_RESULT_COLUMNS: Statement = {
   name: 'insert-result-columns',
   text: `

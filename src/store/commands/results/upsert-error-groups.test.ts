@@ -1,4 +1,4 @@
-// The trend of a group of errors against a plain count of the same moments.
+// Compares the trend of an error group with a plain count of the same moments.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
@@ -25,7 +25,10 @@ const MAKE_OLDER: Statement = {
   text: `update error_groups set first_seen = now() - $2::float8 * interval '1 second' where job_id = $1`,
 };
 
-/** So many occurrences when the group is so old. Within a transaction the clock stands still: the group is made older. */
+/**
+ * Counts occurrences at an age of the group. The clock does not advance within a transaction, so the group is made
+ * older.
+ */
 async function count(jobId: string, ageS: number, occurrences: number): Promise<Stored> {
   const group = { signature: 'permanent: x', errorClass: 'permanent', sample: 'x', sampleSeq: 0 };
   await context.db.transaction(async (tx) => {
@@ -36,7 +39,7 @@ async function count(jobId: string, ageS: number, occurrences: number): Promise<
   return rows[0]!;
 }
 
-test('neighbouring seconds are steps of their own, with nothing in between where nothing was', async () => {
+test('neighbouring seconds are separate steps, with zeros for seconds without errors', async () => {
   const jobId = newId();
   await count(jobId, 0, 2);
   await count(jobId, 0, 3);
@@ -45,7 +48,7 @@ test('neighbouring seconds are steps of their own, with nothing in between where
   expect(stored).toMatchObject({ trend: ['5', '0', '1', '0', '7'], trend_step_s: 1, occurrences: '13' });
 });
 
-test('a group that lasts gets longer steps and keeps what it counted', async () => {
+test('a long-lived group gets longer steps and keeps its counts', async () => {
   const jobId = newId();
   for (let age = 0; age < 32; age += 1) await count(jobId, age, 1);
   expect((await count(jobId, 32, 1)).trend.map(Number)).toEqual([...Array.from({ length: 16 }, () => 2), 1]);
@@ -54,7 +57,7 @@ test('a group that lasts gets longer steps and keeps what it counted', async () 
   expect(stored.trend.map(Number)).toEqual([32, 1, ...Array.from({ length: 29 }, () => 0), 5]);
 });
 
-test('whatever the ages, a trend is as short as it should be and counts every occurrence in its step', async () => {
+test('for any ages, a trend stays within its length and counts every occurrence in its step', async () => {
   const moments = fc.array(fc.tuple(fc.integer({ min: 0, max: 200_000 }), fc.integer({ min: 1, max: 9 })), {
     minLength: 1,
     maxLength: 12,
@@ -82,7 +85,7 @@ test('whatever the ages, a trend is as short as it should be and counts every oc
   );
 });
 
-test('a group from before the trend begins one where it is', async () => {
+test('a group from before trends starts one at its current age', async () => {
   const jobId = newId();
   await count(jobId, 0, 4);
   await database.query(`update error_groups set trend = '{}' where job_id = $1`, [jobId]);

@@ -1,13 +1,15 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-/** Steps of a trend, a power of two: half of them stay when a step becomes twice as long. */
+/** Steps of a trend, a power of two: half of them remain when the step length doubles. */
 const TREND_STEPS = 32;
 
-// Rows are touched in signature order, after the lease rows: flushes that meet here wait, they do not deadlock.
+// Rows are locked in signature order, after the lease rows, so concurrent flushes wait for each other and do not
+// deadlock.
 //
-// The trend counts by steps from first_seen on. `due` is the step of now; when it is past the last one, steps are made
-// 2^shift times as long, and neighbours are added up. That happens as often as the age of the group doubles; otherwise a
-// number is changed or appended. Measured: 7 us per group of a flush, on 13 us for the statement without it.
+// The trend counts by steps from first_seen on. `due` is the current step. If it is past the last one, steps become
+// 2^shift times as long, and neighbours are added up. That happens whenever the age of the group doubles; otherwise
+// one number is changed or appended. Measured: 7 us per group of a flush, on top of 13 us for the statement without
+// it.
 const UPSERT_ERROR_GROUPS: Statement = {
   name: 'upsert-error-groups',
   text: `
@@ -44,9 +46,9 @@ export interface ErrorGroupDelta {
   errorClass: string;
   sample: string;
   sampleSeq: number;
-  /** Failed attempts, whether or not they were tried again. */
+  /** Failed attempts, retried or not. */
   occurrences: number;
-  /** Items that ended with it. */
+  /** Items that failed for good with this error. */
   failed: number;
 }
 

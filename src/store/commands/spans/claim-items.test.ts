@@ -136,7 +136,7 @@ describe('a claim on small spans', () => {
     expect(await spansOf(jobId)).toMatchObject([{ leased: true }, { id: ids[1], count: 1, leased: false }]);
   });
 
-  it('takes no more than was asked for: the last one is cut, those behind it are left', async () => {
+  it('takes no more than requested: the last one is cut, later ones are left', async () => {
     const { jobId, ids } = await jobWithSpans(30, [
       { items: '{[0,3)}', readyInMs: -3000 },
       { items: '{[10,13)}', readyInMs: -2000 },
@@ -150,7 +150,7 @@ describe('a claim on small spans', () => {
     ]);
   });
 
-  it('leaves those that another worker is cutting from, without waiting', async () => {
+  it('skips those that another worker is cutting from, without waiting', async () => {
     const { jobId } = await jobWithSpans(30, [
       { items: '{[0,3)}', readyInMs: -3000 },
       { items: '{[10,13)}', readyInMs: -2000 },
@@ -169,7 +169,7 @@ describe('a claim on small spans', () => {
   });
 });
 
-// Gathering would put the halves of a crashed lease together again, and the culprit would never stand alone.
+// Gathering would merge the halves of a crashed lease again, and the culprit would never be isolated.
 describe('the halves of a crashed lease', () => {
   it('are claimed one by one', async () => {
     const { jobId } = await jobWithSpans(30, [
@@ -204,21 +204,21 @@ describe('the halves of a crashed lease', () => {
 describe('the byte bound', () => {
   const inputs = { items: 20, input: (n: number) => ({ text: 'x'.repeat(n === 0 ? 5000 : 100) }) };
 
-  it('brings at least one item, however large it is', async () => {
+  it('returns at least one item of any size', async () => {
     const jobId = await jobWithItems(context, inputs);
     const made = (await claim(jobId, { maxItems: 10, maxBytes: 1 }))!;
     expect(made.items.map((item) => item.seq)).toEqual([0]);
     expect(made).toMatchObject({ itemCount: 10, ranges: [[0, 10]] });
   });
 
-  it('is counted in bytes of stored input, and the first item beyond it is the last', async () => {
+  it('counts bytes of stored input and includes the item that exceeds it', async () => {
     const jobId = await jobWithItems(context, { items: 20, input: () => ({ text: 'ä'.repeat(50) }) });
     const bytes = Buffer.byteLength(JSON.stringify({ text: 'ä'.repeat(50) }));
     expect((await claim(jobId, { maxItems: 10, maxBytes: bytes * 3 }))!.items).toHaveLength(3);
     expect((await claim(jobId, { maxItems: 10, maxBytes: bytes * 3 + 1 }))!.items).toHaveLength(4);
   });
 
-  it('counts the output of the phase before, which is held in memory too', async () => {
+  it('counts the output of the previous phase, which is held in memory too', async () => {
     const jobId = await jobWithItems(context, { items: 10, phases: ['first', 'second'] });
     await replaceSpans(database, jobId, [{ items: '{[0,10)}', phase: 1 }]);
     await database.query(
@@ -231,15 +231,15 @@ describe('the byte bound', () => {
   });
 });
 
-describe('what may be claimed', () => {
-  it('is nothing before it is ready', async () => {
+describe('claimable work', () => {
+  it('excludes spans that are not ready', async () => {
     const { jobId, ids } = await jobWithSpans(10, [{ items: '{[0,10)}', readyInMs: 3_600_000 }]);
     expect(await claim(jobId)).toBeNull();
     await database.query('update spans set ready_at = now() where span_id = $1', [ids[0]]);
     expect(await claimed(jobId)).toBe('{[0,10)}');
   });
 
-  it('comes by priority, then by the time it has been ready, then by age', async () => {
+  it('is ordered by priority, then by ready time, then by age', async () => {
     const { jobId } = await jobWithSpans(50, [
       { items: '{[0,10)}', readyInMs: -1000, attempt: 0 },
       { items: '{[10,20)}', readyInMs: -9000, attempt: 1 },
@@ -250,14 +250,14 @@ describe('what may be claimed', () => {
     expect(order).toEqual(['{[20,30)}', '{[10,20)}', '{[0,10)}', null]);
   });
 
-  it.each(['INGESTING', 'QUEUED', 'RUNNING'])('is there while the job is %s', async (state) => {
+  it.each(['INGESTING', 'QUEUED', 'RUNNING'])('exists while the job is %s', async (state) => {
     const jobId = await jobWithItems(context, { items: 3 });
     await database.query('update jobs set state = $2 where job_id = $1', [jobId, state]);
     expect(await claimed(jobId)).toBe('{[0,3)}');
   });
 
   it.each(['PAUSED', 'FINALIZING', 'DONE', 'FAILED', 'CANCELLED'])(
-    'is nothing while the job is %s',
+    'is empty while the job is %s',
     async (state) => {
       const jobId = await jobWithItems(context, { items: 3 });
       await database.query('update jobs set state = $2 where job_id = $1', [jobId, state]);
@@ -265,7 +265,7 @@ describe('what may be claimed', () => {
     },
   );
 
-  it('belongs to the phase asked for, and brings the output of the phase before', async () => {
+  it('belongs to the requested phase and includes the output of the previous phase', async () => {
     const jobId = await jobWithItems(context, { items: 6, phases: ['first', 'second'] });
     await replaceSpans(database, jobId, [{ items: '{[0,3)}' }, { items: '{[3,6)}', phase: 1 }]);
     await database.query(
@@ -285,7 +285,7 @@ describe('what may be claimed', () => {
     expect(await claimed(jobId)).toBe('{[0,3)}');
   });
 
-  it('is nothing of a job that does not exist', async () => {
+  it('is empty for a job that does not exist', async () => {
     expect(await claim('00000000-0000-4000-8000-000000000000')).toBeNull();
   });
 });
@@ -349,7 +349,7 @@ describe('the plan of a claim', () => {
   const ITEMS = 100_000;
   let jobId: string;
 
-  // A hundred thousand items of one job that the planner believes to be ten.
+  // A hundred thousand items of one job; the planner expects ten.
   beforeAll(async () => {
     for (const table of ['items', 'stage_outputs', 'spans'])
       await database.query(`alter table ${table} set (autovacuum_enabled = false)`);
@@ -381,7 +381,7 @@ describe('the plan of a claim', () => {
     for (const child of plan.Plans ?? []) yield* nodes(child);
   }
 
-  /** Runs the very statement of claimItems, as a generic plan, and takes everything back. */
+  /** Runs the exact statement of claimItems as a generic plan, and rolls it back. */
   async function explain(request: ClaimRequest): Promise<PlanNode> {
     let sent: { text: string; values: unknown[] } | null = null;
     const recorder = {

@@ -107,7 +107,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       from cut c
       having count(*) > 0
     ),
-    -- A head that is taken whole becomes the lease. The worker chooses the token, so it can return a claim whose
+    -- A head that is taken whole becomes the lease. The worker chooses the token, so it can release a claim whose
     -- reply was lost.
     in_place as (
       update spans s

@@ -1,13 +1,14 @@
 import { formatRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The fence. Takes the recorded items out of their leases, but only where the token is still the lease's
-// current one and the lease still holds all of them; everything else in the flush follows from what this
-// returns. A lease that is empty afterwards is gone. Rows are locked in span order, so flushes cannot deadlock,
-// and a row that a rescuer changes meanwhile is checked again after the wait.
+// The fence. Removes the recorded items from their leases, but only if the token is still current and the lease still
+// holds all of them. Everything else in the flush depends on what this returns. An empty lease is deleted. Rows are
+// locked in span order, so flushes cannot deadlock, and a row that a rescue changes concurrently is checked again
+// after the wait.
 //
-// The array beside each join keeps it to the rows of the flush, whichever side the planner begins with: without it a plan
-// made before the queue grew read all spans of the job once per lease (164,600 rows for 20 leases beside 4,000 spans, now 2,100).
+// The array next to each join limits it to the rows of the flush, whichever side the planner starts with. Without it,
+// a plan made before the queue grew read all spans of the job once per lease (164,600 rows for 20 leases and 4,000
+// spans, now 2,100).
 const FENCE_LEASES: Statement = {
   name: 'fence-leases',
   text: `

@@ -1,8 +1,8 @@
 import { countSeqs, formatRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// New waiting spans: an ingest batch, the next phase, retries, the halves of a crashed lease.
-// Delays cross the wire, never instants: the database's clock decides when a span is ready.
+// Inserts waiting spans: an ingest batch, the next phase, retries, the halves of a crashed lease. Callers send
+// delays, never instants: the database clock decides when a span is ready.
 const INSERT_SPANS: Statement = {
   name: 'insert-spans',
   text: `
@@ -17,7 +17,7 @@ export interface NewSpan {
   phase: number;
   items: SeqRanges;
   priority: number;
-  /** Infinity: held until it is released. */
+  /** Infinity: held until released. */
   delayMs: number;
   attempt: number;
   /** As in core/failure-counts. */

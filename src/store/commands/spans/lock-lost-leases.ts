@@ -2,7 +2,7 @@ import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
 
-// Expired leases, oldest first so that none is starved. Skip locked: every worker may sweep at once.
+// Expired leases, oldest first so that none is starved. Skip locked, so that every worker can sweep at the same time.
 const LOCK_EXPIRED: Statement = {
   name: 'lock-expired-leases',
   text: `
@@ -14,7 +14,7 @@ const LOCK_EXPIRED: Statement = {
     for update skip locked`,
 };
 
-// The leases of a worker that is known to be dead: its parent saw it end.
+// Leases of a worker that is known to be dead: its parent process saw it exit.
 const LOCK_OF_WORKER: Statement = {
   name: 'lock-leases-of-worker',
   text: `
@@ -26,7 +26,7 @@ const LOCK_OF_WORKER: Statement = {
     for update skip locked`,
 };
 
-// Expired leases of one job: a time slice does not look at others. Index: spans_pkey.
+// Expired leases of one job, for a time slice, which works on one job only. Index: spans_pkey.
 const LOCK_EXPIRED_OF_JOB: Statement = {
   name: 'lock-expired-leases-of-job',
   text: `
@@ -43,7 +43,7 @@ const DELETE_SPAN: Statement = {
   text: 'delete from spans where job_id = $1 and span_id = $2',
 };
 
-// A lone item keeps its row: the lease turns back into a waiting span in place, its token is gone.
+// The lease becomes a waiting span in place, without its token.
 const REQUEUE_SPAN: Statement = {
   name: 'requeue-span',
   text: `

@@ -2,11 +2,12 @@ import { formatRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts'
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { OPEN } from '../../job-states.ts';
 
-// Items of a job that wait for another try are ready now: those of $2 leave their spans for spans that are ready, and a span
-// that holds nothing else becomes ready in place. Attempts, failures and crashes stay with them. What is leased, held by a
-// trial, or ready already is not touched; a span that somebody claims meanwhile is looked at anew behind its lock.
+// Makes items of a job that wait for a retry ready now: items in $2 move to ready spans, and a span with no other
+// items becomes ready in place. Attempts, failures and crashes stay with them. Items that are leased, held by a trial
+// or already ready are not touched. A span that is claimed concurrently is checked again after its lock.
 //
-// Index: spans_waiting by its first column. Locks: waiting span rows of one job in span order, as cancellations take them.
+// Index: spans_waiting by its first column. Locks: waiting spans of one job in span order, as cancellations take
+// them.
 const READY_ITEMS: Statement = {
   name: 'ready-items',
   text: `
@@ -47,7 +48,7 @@ const READY_ITEMS: Statement = {
 
 const ALL = '{(,)}';
 
-/** The number of items that it concerned; null: all that wait. */
+/** Null selects all waiting items. Returns the number of items made ready. */
 export async function readyItems(db: Executor, jobId: string, seqs: SeqRanges | null): Promise<number> {
   const { rows } = await db.run<{ items: number }>(READY_ITEMS, [jobId, seqs ? formatRanges(seqs) : ALL]);
   return rows[0]!.items;

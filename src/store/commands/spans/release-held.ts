@@ -1,9 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 
-// Lets what a trial held back be claimed. A statement of its own after end-trial, in the same transaction: its snapshot
-// then has the spans of the batch that end-trial waited for. Index: spans_waiting. No lease is ever held, so nobody
-// else changes these rows but a cancellation, which locks in the same order.
+// Releases the items that a trial held. A separate statement after end-trial, in the same transaction: its snapshot
+// then has the spans of the batch that end-trial waited for. Index: spans_waiting. These spans are never leased, so
+// only a cancellation also changes them, and it locks in the same order.
 const RELEASE_HELD: Statement = {
   name: 'release-held',
   text: `
@@ -18,13 +18,13 @@ const RELEASE_HELD: Statement = {
     returning s.item_count`,
 };
 
-/** The number of items. */
+/** Returns the number of items. */
 export async function releaseHeld(db: Executor, jobId: string): Promise<number> {
   const { rows } = await db.run<{ item_count: number }>(RELEASE_HELD, [jobId]);
   return rows.reduce((sum, row) => sum + row.item_count, 0);
 }
 
-// From here on batches hold nothing back. The row lock makes this wait for the batch under way, and the next batch
+// After this, batches hold nothing back. The row lock makes this wait for a batch in progress, and the next batch
 // wait for this.
 const END_TRIAL: Statement = {
   name: 'end-trial',

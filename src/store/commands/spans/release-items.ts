@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
 
-// Gives a whole lease back, uncharged: at shutdown, or when a claim's reply was lost.
+// Releases a whole lease without counting an attempt: at shutdown, or if the reply to a claim was lost.
 const RELEASE_LEASE: Statement = {
   name: 'release-lease',
   text: `
@@ -10,7 +10,7 @@ const RELEASE_LEASE: Statement = {
     where job_id = $1 and token = $2`,
 };
 
-// Gives back the part of a lease that is not in $4: what stays is held under the same token.
+// Releases the items of a lease that are not in $4; the others stay held under the same token.
 const RELEASE_ALL_BUT: Statement = {
   name: 'release-all-but',
   text: `

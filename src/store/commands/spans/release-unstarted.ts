@@ -2,9 +2,9 @@ import { countSeqs, formatRanges, type SeqRanges } from '../../../core/items/seq
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
 
-// Gives back items of a lease that were not started, while the others run on under the same token. Nothing happens
-// when the lease is lost or no longer holds them all; $6 makes them wait, uncharged; a lease that holds nothing else turns into the waiting span in
-// place. Index: spans_pkey. Locks: one span row.
+// Releases items of a lease that have not started, while the others keep running under the same token. Does nothing if
+// the lease is lost or no longer holds all of them. $6 delays the items, without counting an attempt. A lease with no
+// other items becomes the waiting span in place. Index: spans_pkey. Locks: one span row.
 const RELEASE_UNSTARTED: Statement = {
   name: 'release-unstarted',
   text: `

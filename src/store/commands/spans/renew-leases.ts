@@ -1,8 +1,8 @@
 import type { Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
 
-// Sent by the lease keeper on its own connection. A lease that expired but was not taken yet is still good:
-// only the token decides. What is missing from the answer is lost. Rows are locked in span order, as flushes do.
+// Sent by the lease keeper on its own connection. An expired lease that has not been taken over is still valid: only
+// the token decides. A lease that is not returned is lost. Rows are locked in span order, as flushes do.
 export const RENEW_LEASES: Statement = {
   name: 'renew-leases',
   text: `

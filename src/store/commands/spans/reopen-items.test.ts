@@ -5,7 +5,7 @@ import { type ReopenRequest, reopenItems } from './reopen-items.ts';
 
 const database = useTestDatabase();
 const ITEMS = 200_000;
-/** Of generation 1; in generation 2 a fifth of them ended well and a tenth failed again. */
+/** Failures of generation 1; in generation 2, a fifth of them succeeded and a tenth failed again. */
 const FAILED = 100;
 let jobId: string;
 
@@ -56,7 +56,7 @@ function literal(value: unknown): string {
   return Array.isArray(value) ? `'{${value.join(',')}}'` : `'${String(value)}'`;
 }
 
-/** Runs the very statement of reopenItems, as a generic plan, and takes everything back. */
+/** Runs the exact statement of reopenItems as a generic plan, and rolls it back. */
 async function explain(change: Partial<ReopenRequest> = {}): Promise<PlanNode[]> {
   let sent: { text: string; values: unknown[] } | null = null;
   await reopenItems(
@@ -118,14 +118,14 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     const { rows, buffers, indexes } = readOfResults(nodes);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(indexes).toContain('results_not_done');
-    // Each failure of both generations, a look for a newer one, and the attempts of those that failed again.
+    // Each failure of both generations, a lookup of a newer one, and the attempts of those that failed again.
     expect(rows).toBeGreaterThanOrEqual(FAILED);
     expect(rows).toBeLessThanOrEqual(2 * FAILED);
-    // One page of the table and at most four of an index for each of these; all results are on thousands of pages.
+    // One page of the table and at most four of an index for each of these; all results take thousands of pages.
     expect(buffers).toBeLessThanOrEqual(10 * FAILED);
   });
 
-  it('chosen items are read by key', async () => {
+  it('selected items are read by key', async () => {
     const nodes = await explain({ seqs: [0, 2000, 150_001], statuses: ['DONE', 'ERROR', 'NOT_FOUND'] });
     const { rows, buffers } = readOfResults(nodes);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
@@ -134,7 +134,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
   });
 });
 
-it('takes the newest result of an item only', async () => {
+it('takes only the newest result of an item', async () => {
   const { db } = database.context();
   const taken = await reopenItems(db, { ...request, jobId });
   expect(taken).toEqual({ selected: FAILED * 0.8, permanent: 0, exhausted: 0 });

@@ -1,35 +1,36 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Takes ended items into a new generation: their newest results are booked off the ledger and their error groups, under
-// the generation and phase they were booked on, and the items wait again, in spans of up to 10,000 neighbours. Runs under
-// the lock of the job's row. $2 is the new generation. The job is finished, and nothing else writes results or spans of it;
-// or it is paused, and calls that were under way are still recorded. Items in a span (`open`) have not ended, whatever
-// result they have of a generation before, and are left alone. What has ended nobody but the holder of that lock changes,
-// so an item that this statement takes is an ended one when it commits. Error groups are locked in the order in which
-// flushes and cancellations take them.
+// Moves completed items into a new generation ($2). Their newest results are subtracted from the ledger and their
+// error groups, under the generation and phase they were added to, and the items wait again in spans of up to 10,000
+// neighbours. Runs under the lock of the job's row. Either the job is finished, and nothing else writes its results
+// or spans, or it is paused, and outcomes of running calls are still recorded. Items in a span (`open`) are not
+// complete, even with a result of an earlier generation, and are left alone. Only the holder of the lock changes
+// completed items, so an item that this statement takes is still complete when it commits. Error groups are locked in
+// the same order as by flushes and cancellations.
 //
-// Where an item begins again: one that ended well at the first phase, one that failed at the phase it failed in, or all
-// of them at phase $8; but at the first one when the output of the phase before is not there or older than its input.
+// Start phase of an item: the first phase if it succeeded, the phase it failed in if it failed, or phase $8 for all.
+// If the output of the previous phase is missing or older than the item's input, it starts at the first phase.
 //
-// An item that was not found goes on with the next strategy of its pipeline: `tried` counts how often it was not found at
-// that phase with this input, and the span carries it (core/failure-counts). Jobs in which nothing was are spared the look.
+// An item that was not found continues with the next strategy of its pipeline: `tried` counts how often it was not
+// found at that phase with this input, and the span carries the count (core/failure-counts). Jobs without such items
+// skip this lookup.
 //
-// `candidates` finds results without looking at others: by the partial index results_not_done, by primary key for chosen
-// items, and else by reading all results of a window of seqs ($3 to $4).
+// `candidates` finds results without reading others: by the partial index results_not_done, by primary key for
+// selected items, and otherwise by reading all results of a window of seqs ($3 to $4).
 //
-// Measured on windows of 500,000 ended items on a machine with other work: 0.45 s to take 50,000 that failed (158,000
-// buffers, of which 150,000 are the looks for newer results), 3 s to take all. Sparing results of generation $2 - 1 that
-// look, because nothing can be newer, was tried: 0.44 s, within the noise.
+// Measured on windows of 500,000 completed items on a machine with other work: 0.45 s to take 50,000 that failed
+// (158,000 buffers, of which 150,000 are lookups of newer results), 3 s to take all. Skipping the lookup for results
+// of generation $2 - 1, which cannot have a newer one, was tried: 0.44 s, within the noise.
 //
-// The look for a newer result is not written as `not exists`: that may become a join, in whatever order. `offset 0` keeps
+// The lookup of a newer result is not written as `not exists`, which may become a join in any order. `offset 0` keeps
 // it out of the choice of the index.
 const NEWEST = `(
           select true from results newer
           where newer.job_id = $1 and newer.seq = r.seq and newer.generation > r.generation
           limit 1
         ) is null`;
-/** Shared with views/results/count-reopenable.ts, which counts them beforehand. */
+/** Shared with views/results/count-reopenable.ts, which counts them in advance. */
 export const CANDIDATES = {
   notDone: `
       select r.* from generate_series(1, $2::int - 1) as g(generation)
@@ -57,8 +58,8 @@ export const CANDIDATES = {
 };
 
 /**
- * The beginning of both statements: `judged` has the candidates that have ended, with the guard rails that leave some of them out.
- * `except` is the parameter with seqs that are not asked for.
+ * The start of both statements: `judged` has the completed candidates, marked if they are to be left out. `except` is
+ * the parameter with the excluded seqs.
  */
 export const judgedFrom = (candidates: string, except: string): string => `
     with open as materialized (
@@ -75,7 +76,7 @@ export const judgedFrom = (candidates: string, except: string): string => `
       where c.generation < $2::int and c.seq <> all (${except}::bigint[]) and not (select items from open) @> c.seq
     )`;
 
-/** The statement that fits a request. */
+/** The variant for a request. */
 export const candidatesFor = ({
   seqs,
   statuses,
@@ -160,13 +161,13 @@ export interface ReopenRequest {
   toSeq: number;
   statuses: readonly ItemStatus[];
   leaveOutPermanent: boolean;
-  /** Items that were tried this often are left out; null: none is. */
+  /** Leaves out items with this many attempts; null for no limit. */
   maxAttempts: number | null;
-  /** Where all of them begin; null: where each has to. */
+  /** Phase at which all items start; null if each has its own. */
   startPhase: number | null;
-  /** Of these only; null: of all. */
+  /** Only these items; null for all. */
   seqs: readonly number[] | null;
-  /** Not of these. */
+  /** Except these items. */
   except: readonly number[];
 }
 

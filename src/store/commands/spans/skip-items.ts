@@ -4,10 +4,11 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const booked = (status: ItemStatus): string =>
   `coalesce(sum(b.items) filter (where b.status = '${status}'), 0)`;
 
-// Ends chosen items of a finished job in a new generation ($2) without running them: the newest result of each that has one
-// of the statuses $4 is booked off the ledger and its error group, under the generation and phase it was booked on, and
-// a SKIPPED one is written and booked. Runs under the lock of the job's row, on a job whose generation was just opened:
-// nothing else writes results or spans of it. No attempt was made, so none is counted. Index: results_pkey.
+// Skips selected items of a finished job in a new generation ($2) without running them. The newest result of each, if
+// it has one of the statuses $4, is subtracted from the ledger and its error group, under the generation and phase it
+// was added to; a SKIPPED result is written and added. Runs under the lock of the job's row, on a job whose
+// generation was just opened, so nothing else writes its results or spans. No attempt is made, so none is counted.
+// Index: results_pkey.
 const SKIP_ITEMS: Statement = {
   name: 'skip-items',
   text: `
@@ -51,13 +52,13 @@ export interface SkipRequest {
   generation: number;
   seqs: readonly number[];
   statuses: readonly ItemStatus[];
-  /** The result of each: {"reason": "..."}. */
+  /** The result of each item: {"reason": "..."}. */
   resultJson: string;
 }
 
 export interface SkippedItem {
   seq: number;
-  /** At which it had ended. */
+  /** Phase of the earlier result. */
   phase: number;
 }
 

@@ -1,8 +1,8 @@
 import type { Role } from '../../../core/accounts/role.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// By its public part; who asks compares the hashes. A key that was revoked, has ended, or whose account is disabled is not
-// found. $2: how old the time of its last use may be before it is written again.
+// Finds a key by its public part; the caller compares the hashes. A revoked or expired key, or one of a disabled
+// account, is not found. $2: how old the time of last use may be before it is updated.
 const FIND_KEY: Statement = {
   name: 'find-key',
   text: `

@@ -1,8 +1,8 @@
 import type { Role } from '../../../core/accounts/role.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Role, team and whether somebody is disabled are read with every request, so a change acts on the next one. Primary keys of
-// both tables. $2: what a session may be idle; $3: how old the time it was seen may be before it is written again.
+// Role, team and disabled state are read on every request, so a change applies to the next one. Primary keys of both
+// tables. $2: maximum idle time of a session; $3: how old the time of last use may be before it is updated.
 const FIND_SESSION: Statement = {
   name: 'find-session',
   text: `
@@ -20,9 +20,9 @@ export interface FoundSession {
   role: Role;
   teamId: string | null;
   expiresAt: Date;
-  /** Null when the password was given too long ago. */
+  /** Null if the last password confirmation is too old. */
   confirmedUntil: Date | null;
-  /** It is time to write down that it was seen. */
+  /** True if the time of last use should be updated. */
   isStale: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Null users: everybody's. Index: api_keys_by_user.
+// Null selects the keys of all accounts. Index: api_keys_by_user.
 const LIST_KEYS: Statement = {
   name: 'list-keys',
   text: `

@@ -57,7 +57,7 @@ export async function listUsers(db: Executor, limit: number): Promise<User[]> {
   return (await db.run<UserRow>(LIST_USERS, [limit])).rows.map(toUser);
 }
 
-/** Null when there is no such account, or it is disabled. */
+/** Returns null if the account does not exist or is disabled. */
 export async function readPasswordHash(db: Executor, userId: string): Promise<string | null> {
   const { rows } = await db.run<{ password_hash: string }>(READ_PASSWORD, [userId]);
   return rows[0]?.password_hash ?? null;

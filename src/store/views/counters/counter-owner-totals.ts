@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Of each counter and owner the total, folded or not, and when it last changed: of the owners $1, or of all. Index:
-// counter_scopes_pkey, counter_scope_deltas_by_scope; reads as many rows as these owners have scopes, so that who asks again
-// and again rests between. Two texts, because a condition that may be absent is looked up in no index.
+// The total per counter and owner, including unfolded deltas, and the time of its last change: for the owners $1, or
+// for all. Index: counter_scopes_pkey, counter_scope_deltas_by_scope. It reads one row per scope of these owners, so
+// pollers should pause between calls. Two texts, because an optional condition cannot use an index.
 const totalsOf = (owners: string, isTheirs: string): string => `
     select c.name, c.measures, s.owner_id, array_agg(s.v order by s.o) as measured, max(s.at) as updated_at
     from (
@@ -33,7 +33,7 @@ export interface CounterOwnerTotal {
   name: string;
   measures: string[];
   ownerId: string;
-  /** In the order of `measures`, beyond its end 0. */
+  /** In the order of `measures`; missing values are 0. */
   measured: number[];
   updatedAt: Date;
 }

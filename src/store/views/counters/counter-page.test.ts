@@ -13,7 +13,8 @@ beforeAll(async () => {
     `insert into counters (name, scope, entity, measures) values ('notes', 'project', 'document', '{notes,links}')`,
   );
   counterId = (await findCounter(database.context().db, 'notes'))!.counterId;
-  // Owners ann and bob; scopes p0 to p3; entities d00 to d39, each in two scopes; the value is unlike the order of names.
+  // Owners ann and bob; scopes p0 to p3; entities d00 to d39, each in two scopes; values are not in the order of
+  // names.
   await database.query(
     `insert into counter_entries (counter_id, owner_id, scope, entity, measured, change)
      select $1, o, 'p' || (e + s) % 4, 'd' || lpad(e::text, 2, '0'), array[(e * 7) % 11, s], '{}'
@@ -29,7 +30,7 @@ beforeAll(async () => {
      select counter_id, owner_id, scope, array[sum(measured[1]) - 1, sum(measured[2]) - 2] from counter_entries
      where scope <> 'p3' group by 1, 2, 3`,
   );
-  // Not folded yet: a part of each scope, and all of one.
+  // Unfolded deltas: a part of each scope, and all of one.
   await database.query(
     `insert into counter_scope_deltas (counter_id, owner_id, scope, change)
      select counter_id, owner_id, scope, array[1, 1] from counter_scopes
@@ -99,7 +100,7 @@ describe('pages of a counter', () => {
     }
   });
 
-  test('what names begin with narrows a list down', async () => {
+  test('a prefix restricts a list', async () => {
     const rows = await allPages({ list: 'entities', owners: ['ann'], prefix: 'd1' }, 4);
     expect(rows.map((row) => row.name)).toEqual([...Array(10).keys()].map((last) => `d1${last}`));
     expect(await allPages({ list: 'entities', owners: ['ann'], prefix: 'd_' }, 4)).toEqual([]);
@@ -107,7 +108,7 @@ describe('pages of a counter', () => {
     expect(await allPages({ list: 'entities', owners: null, prefix: 'd1', sort }, 4)).toHaveLength(20);
   });
 
-  test('one key is read with its owner, also before it was folded', async () => {
+  test('one key is read with its owner, even before it is folded', async () => {
     const { db } = database.context();
     const [entry] = await readCounter(db, counterId, ['ann'], { scope: 'p1', entity: 'd01' });
     expect(entry).toMatchObject({ ownerId: 'ann', measured: [7, 0] });
@@ -119,7 +120,7 @@ describe('pages of a counter', () => {
       expect((await readCounter(db, counterId, ['bob'], { scope: name }))[0]!.measured).toEqual(measured);
   });
 
-  test('the totals of a counter are those of its scopes', async () => {
+  test('the totals of a counter equal those of its scopes', async () => {
     const { db } = database.context();
     expect((await listCounters(db)).map(({ name }) => name)).toEqual(['notes']);
     const [{ sum }] = (await database.query<{ sum: number }>(

@@ -1,10 +1,13 @@
-// Pages of a counter: its entities, its scopes, the entities of a scope, the scopes of an entity. Each row has a name, its
-// owner and its measures; rows stand in the order of (name, owner), or of (measure, name, owner).
+// Pages of a counter: its entities, its scopes, the entities of a scope, the scopes of an entity. Each row has a
+// name, its owner and its measures. Rows are ordered by (name, owner) or by (measure, name, owner).
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { addMeasures, sumMeasures } from '../../measure-sums.ts';
 
-/** Longer lists are not sorted by a measure: measures are in no index, because every flush would have to move entries in it. */
+/**
+ * Longer lists cannot be sorted by a measure: measures are not indexed, because every flush would have to move index
+ * entries.
+ */
 export const MAX_SORTED_ROWS = 100_000;
 
 // Owners: $2, or all that have entries, found one after the other in counter_entries_pkey.
@@ -21,10 +24,12 @@ const OWNERS = `
       select u.owner_id collate "C" from unnest($2::text[]) as u(owner_id)
     )`;
 
-/** $4 is what the name begins with. Names have at most 1000 bytes: none is behind so many of the last character. */
+/**
+ * $4 is the prefix of the name. Names have at most 1000 bytes, so none sorts after this many of the last character.
+ */
 const beginning = (name: string): string =>
   `${name} >= $4 and ${name} < $4 || repeat(chr(1114111), 251) and starts_with(${name}, $4)`;
-/** Behind the name $5 of the owner $6. */
+/** After the name $5 of the owner $6. */
 const behind = (name: string): string =>
   `($5::text is null or ${name} >= $5 collate "C" and (${name} > $5 collate "C" or o.owner_id > $6 collate "C"))`;
 
@@ -37,7 +42,7 @@ const SCOPE_SUM = addMeasures(
   ),
 );
 
-/** Rows of one owner o, in the order of their names when `limit` is given. $3 is the scope or entity that is asked about. */
+/** Rows of one owner o, ordered by name if `limit` is given. $3 is the scope or entity of the list. */
 const LISTS: Record<CounterList, (rest: (name: string) => string) => string> = {
   // counter_entities_pkey
   entities: (rest) => `
@@ -51,7 +56,7 @@ const LISTS: Record<CounterList, (rest: (name: string) => string) => string> = {
   'scopes-of-entity': (rest) => `
       select t.scope as name, t.measured, t.updated_at from counter_entries t
       where t.counter_id = $1 and t.owner_id = o.owner_id and t.entity = $3 and ${beginning('t.scope')} ${rest('t.scope')}`,
-  // counter_scopes_pkey and counter_scope_deltas_by_scope: what is not folded yet is added, and may be of a new scope.
+  // counter_scopes_pkey and counter_scope_deltas_by_scope: unfolded deltas are added, and may belong to a new scope.
   scopes: (rest) => `
       select n.scope as name, ${SCOPE_SUM} as measured,
         greatest(s.updated_at, (select max(d.at) from counter_scope_deltas d
@@ -80,8 +85,8 @@ const byName = (list: CounterList): Statement => ({
     limit $7`,
 });
 
-// All rows are read and sorted, at most $10 + 1 of them: about 0.1 s for 100,000. $8 is the place of the measure, $9 its value
-// in the last row of the page before.
+// All rows are read and sorted, at most $10 + 1 of them: about 0.1 s for 100,000. $8 is the position of the measure,
+// $9 its value in the last row of the previous page.
 const byMeasure = (list: CounterList, descending: boolean): Statement => ({
   name: `counter-${list}-by-measure-${descending ? 'desc' : 'asc'}`,
   text: `${OWNERS},
@@ -110,15 +115,15 @@ const STATEMENTS = Object.fromEntries(
 export interface CounterPageRequest {
   counterId: number;
   list: CounterList;
-  /** The scope or entity, of lists that are of one. */
+  /** The scope or entity, for lists of one scope or entity. */
   of?: string | undefined;
-  /** Null: everybody's. */
+  /** Null for all owners. */
   owners: readonly string[] | null;
-  /** What names begin with. */
+  /** Prefix of the names. */
   prefix?: string | undefined;
-  /** Default: by name. The measure is its place in `measures` of the stored counter, from 0. */
+  /** Default: by name. The measure is its position in `measures` of the stored counter, from 0. */
   sort?: { measure: number; descending: boolean } | undefined;
-  /** The last row of the page before; `value` of the measure that the list is sorted by. */
+  /** The last row of the previous page; `value` is that of the measure by which the list is sorted. */
   after?: { name: string; ownerId: string; value?: number } | undefined;
   limit: number;
 }
@@ -126,7 +131,7 @@ export interface CounterPageRequest {
 export interface CounterPageRow {
   name: string;
   ownerId: string;
-  /** In the order of the stored counter; measures beyond its end are 0. */
+  /** In the order of the stored counter; missing values are 0. */
   measured: number[];
   updatedAt: Date;
 }
@@ -155,7 +160,7 @@ export async function counterPage(db: Executor, request: CounterPageRequest): Pr
     throw new RowmillError(
       'COUNTER_INVALID',
       `expected a list of at most ${MAX_SORTED_ROWS} rows to sort by a measure`,
-      { hint: 'Sort by name, or narrow the list down: by scope, or by what names begin with.' },
+      { hint: 'Sort by name, or restrict the list by scope or prefix.' },
     );
   return rows.map((row) => ({
     name: row.name,

@@ -1,9 +1,10 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { addMeasures, sumMeasures } from '../../measure-sums.ts';
 
-// Of each counter its total over the owners $2 (or all), and when it last changed: a screen that follows a counter asks this
-// again, and reads its page again when the time is another. Index: counter_scopes_pkey, counter_scope_deltas_by_scope; reads
-// as many rows as these owners have scopes. Two texts, because a condition that may be absent is looked up in no index.
+// The total of each counter over the owners $2 (or all), and the time of its last change. A screen that follows a
+// counter polls this, and reloads its page when the time changes. Index: counter_scopes_pkey,
+// counter_scope_deltas_by_scope; reads one row per scope of these owners. Two texts, because an optional condition
+// cannot use an index.
 function totalsOf(isTheirs: string): string {
   const isCounted = `t.counter_id = c.counter_id ${isTheirs}`;
   return `
@@ -28,7 +29,7 @@ const TOTALS_OF_OWNERS: Statement = {
 export interface CounterTotal {
   counterId: number;
   measured: number[];
-  /** Null when nothing of these owners is in it. */
+  /** Null if these owners have no values in it. */
   updatedAt: Date | null;
 }
 
@@ -38,7 +39,7 @@ interface TotalRow {
   updated_at: Date | null;
 }
 
-/** Of all counters, or of one. */
+/** Totals of all counters, or of one. */
 export async function counterTotals(
   db: Executor,
   owners: readonly string[] | null,

@@ -1,13 +1,14 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { addMeasures, measuresDiffer, sumMeasures } from '../../measure-sums.ts';
 
-// The recount of counters, chunk by chunk in key order. Each chunk is one statement, and so one snapshot: every change of a
-// counter commits all of its parts together, so what differs in a snapshot has drifted, whatever is being written. Nothing
-// is locked. $1 to $4 are the last key of the chunk before, $5 the last counter to look at, $6 the rows of a chunk.
+// The recount of counters, chunk by chunk in key order. Each chunk is one statement and so one snapshot. Every change
+// of a counter commits all of its parts together, so any difference within a snapshot is drift, even while others
+// write. Nothing is locked. $1 to $4 are the last key of the previous chunk, $5 the last counter to check, $6 the
+// number of rows in a chunk.
 //
-// Each returns the rows that differ, and the last row of the chunk in any case.
+// Each statement returns the rows that differ, and always the last row of the chunk.
 
-/** What the contributions of an entry e add up to. */
+/** Sum of the contributions to an entry e. */
 export const RECOUNTED_ENTRY = addMeasures(
   'e.settled',
   sumMeasures(
@@ -16,19 +17,19 @@ export const RECOUNTED_ENTRY = addMeasures(
     'c.entry_id = e.entry_id and c.epoch = e.epoch and c.taken_back_by is null',
   ),
 );
-/** What the entries of an entity k add up to. */
+/** Sum of the entries of an entity k. */
 export const RECOUNTED_ENTITY = sumMeasures(
   'e.measured',
   'counter_entries e',
   'e.counter_id = k.counter_id and e.owner_id = k.owner_id and e.entity = k.entity',
 );
-/** What the entries of a scope k add up to. */
+/** Sum of the entries of a scope k. */
 export const RECOUNTED_SCOPE = sumMeasures(
   'e.measured',
   'counter_entries e',
   'e.counter_id = k.counter_id and e.owner_id = k.owner_id and e.scope = k.scope',
 );
-/** What is stored of a scope k: folded, and not folded yet. */
+/** Stored value of a scope k: the folded part plus unfolded deltas. */
 export const STORED_SCOPE = addMeasures(
   '(select s.measured from counter_scopes s where s.counter_id = k.counter_id and s.owner_id = k.owner_id and s.scope = k.scope)',
   sumMeasures(
@@ -93,8 +94,9 @@ const ENTITIES: Statement = {
     ${JUDGED}`,
 };
 
-// Scopes that have a row, deltas or entries. Index: counter_scopes_pkey, counter_scope_deltas_by_scope, counter_entries_pkey;
-// the scopes of entries are found one after the other, because a scope may have millions.
+// Scopes that have a row, deltas or entries. Index: counter_scopes_pkey, counter_scope_deltas_by_scope,
+// counter_entries_pkey; the scopes of entries are found one after the other, because a scope may have millions of
+// entries.
 const SCOPES: Statement = {
   name: 'find-drift-of-scopes',
   text: `
@@ -138,15 +140,15 @@ const SCOPES: Statement = {
 
 const STATEMENTS = { entries: ENTRIES, entities: ENTITIES, scopes: SCOPES };
 export type CounterLevel = keyof typeof STATEMENTS;
-/** In this order: each is compared with the one before. */
+/** In this order: each level is compared with the previous one. */
 export const COUNTER_LEVELS = Object.keys(STATEMENTS) as CounterLevel[];
 
 export interface CounterRowKey {
   counterId: number;
   ownerId: string;
-  /** Null of entities. */
+  /** Null for entities. */
   scope: string | null;
-  /** Null of scopes. */
+  /** Null for scopes. */
   entity: string | null;
 }
 
@@ -157,9 +159,9 @@ export interface Drift extends CounterRowKey {
 
 export interface DriftChunk {
   drifted: Drift[];
-  /** Rows of the chunk. */
+  /** Number of rows in the chunk. */
   looked: number;
-  /** The last row that was looked at; null when there was none. */
+  /** The last row that was checked; null if there was none. */
   last: CounterRowKey | null;
 }
 

@@ -16,12 +16,12 @@ const LIST_COUNTERS: Statement = {
 export interface StoredCounter {
   counterId: number;
   name: string;
-  /** What a scope and an entity are called. */
+  /** Labels of a scope and an entity. */
   scope: string;
   entity: string;
-  /** In the order in which they are stored. */
+  /** In stored order. */
   measures: string[];
-  /** Its numbers stand under EVERYBODY. */
+  /** Its values belong to the owner EVERYBODY. */
   shared: boolean;
   createdAt: Date;
 }
@@ -36,13 +36,13 @@ interface CounterRow {
   created_at: Date;
 }
 
-/** Null when no worker has registered it. */
+/** Returns null if no worker has registered it. */
 export async function findCounter(db: Executor, name: string): Promise<StoredCounter | null> {
   const { rows } = await db.run<CounterRow>(FIND_COUNTER, [name]);
   return rows[0] ? toCounter(rows[0]) : null;
 }
 
-/** All of them, by name, whoever has something in them. */
+/** All counters by name, for any owner. */
 export async function listCounters(db: Executor): Promise<StoredCounter[]> {
   const { rows } = await db.run<CounterRow>(LIST_COUNTERS);
   return rows.map(toCounter);

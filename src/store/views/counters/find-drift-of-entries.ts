@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { measuresDiffer } from '../../measure-sums.ts';
 import { RECOUNTED_ENTRY } from './find-counter-drift.ts';
 
-// Those of the entries $1 that differ from what was contributed to them, by whatever job, or are gone; in one snapshot.
-// Index: counter_entries_entry_id_key, counter_contributions_by_entry.
+// Entries of $1 that differ from the sum of their contributions, of all jobs, or that no longer exist; in one
+// snapshot. Index: counter_entries_entry_id_key, counter_contributions_by_entry.
 const DRIFTED_ENTRIES: Statement = {
   name: 'find-drift-of-entries-by-id',
   text: `

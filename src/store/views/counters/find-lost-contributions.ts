@@ -1,9 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Contributions that count, of entries that are gone: somebody removed these, or restored the table. Which (scope, entity)
-// they were for is written nowhere else. Up to $2 entries after $1, one after the other, because one may have millions of
-// contributions; returns those that are gone, by job, and the last one in any case. One snapshot: what a flush writes is
-// all there or not. Index: counter_contributions_by_entry, counter_entries_entry_id_key.
+// Contributions that count but whose entry is gone, because it was deleted by hand or the table was restored. Their
+// (scope, entity) is stored nowhere else. Checks up to $2 entries after $1 one after the other, because an entry may
+// have millions of contributions. Returns the missing entries by job, and always the last entry. One snapshot: a
+// flush is visible completely or not at all. Index: counter_contributions_by_entry, counter_entries_entry_id_key.
 const FIND_LOST: Statement = {
   name: 'find-lost-contributions',
   text: `
@@ -37,7 +37,7 @@ export interface LostContributions {
   items: number;
 }
 
-/** `last`: the last entry that was looked at; null when there was none. */
+/** `last`: the last entry that was checked; null if there was none. */
 export async function findLostContributions(
   db: Executor,
   afterEntryId: number,

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The entries that items $2 to $3 of a job count in. Index: counter_contributions_pkey.
+// The counter entries that items $2 to $3 of a job contribute to. Index: counter_contributions_pkey.
 const ENTRIES_OF_ITEMS: Statement = {
   name: 'list-entries-of-items',
   text: `

@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { addMeasures, sumMeasures } from '../../measure-sums.ts';
 
-// Each is one row per owner that has it: $2 are the owners, null for all. For all of them the index is gone through within
-// the counter, which is what looking at everybody's numbers costs.
+// Each statement returns one row per owner that has the key: $2 are the owners, null for all. For all owners, the
+// statement scans the index within the counter.
 
 // Index: counter_entries_pkey.
 const READ_ENTRY: Statement = {
@@ -22,7 +22,8 @@ const READ_ENTITY: Statement = {
     order by owner_id`,
 };
 
-// Index: counter_scopes_pkey and counter_scope_deltas_by_scope. Folding is one statement, so the sum is exact in any snapshot.
+// Index: counter_scopes_pkey and counter_scope_deltas_by_scope. Folding is one statement, so the sum is exact in any
+// snapshot.
 const READ_SCOPE: Statement = {
   name: 'read-counter-scope',
   text: `
@@ -52,12 +53,15 @@ const READ_SCOPE: Statement = {
 
 export interface CounterValue {
   ownerId: string;
-  /** In the order of the stored counter; measures beyond its end are 0. */
+  /** In the order of the stored counter; missing values are 0. */
   measured: number[];
   updatedAt: Date;
 }
 
-/** Of an entry, given both; of an entity over all scopes; of a scope over all entities. One row per owner that has it. */
+/**
+ * With both keys: an entry. With an entity: its sum over all scopes. With a scope: its sum over all entities. One row
+ * per owner.
+ */
 export async function readCounter(
   db: Executor,
   counterId: number,

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What a job contributes to counters: the sum of its contributions that count, per entry. Index: counter_contributions_pkey
-// by its beginning, counter_entries_entry_id_key; reads all contributions of the job.
+// Contributions of a job to counters: the sum of those that count, per entry. Index: counter_contributions_pkey by
+// its first column, counter_entries_entry_id_key; reads all contributions of the job.
 const READ_COUNTERS_OF_JOB: Statement = {
   name: 'read-counters-of-job',
   text: `
@@ -30,7 +30,7 @@ export interface CountedByJob {
   measured: Record<string, number>;
 }
 
-/** One row per (scope, entity) that it touched. */
+/** One row per (scope, entity) that the job contributed to. */
 export async function readCountersOfJob(db: Executor, jobId: string): Promise<CountedByJob[]> {
   const { rows } = await db.run<{
     counter: string;

@@ -4,8 +4,7 @@ import { cursorTime } from '../jobs/jobs-page.ts';
 export const DELIVERY_COLUMNS = `d.delivery_id, d.webhook_id, d.kind, d.job_id, d.state, d.attempts, d.next_attempt_at, d.last_status,
   d.last_error, d.last_ms, d.created_at, d.delivered_at`;
 
-// Newest first, from the row after the cursor on.
-// Index: deliveries_by_webhook.
+// Newest first, starting after the cursor. Index: deliveries_by_webhook.
 const LIST_DELIVERIES: Statement = {
   name: 'list-deliveries',
   text: `
@@ -49,7 +48,7 @@ export interface Delivery {
   deliveredAt: Date | null;
 }
 
-/** Header webhook-id: the same at each attempt, whoever makes it. */
+/** The webhook-id header: the same for each attempt, by any process. */
 export function messageIdOf(deliveryId: string): string {
   return `msg_${deliveryId.replaceAll('-', '')}`;
 }

@@ -3,8 +3,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 
 const COLUMNS = 'event_id, position, kind, job_id, owner_id, at, generation, state, detail';
 
-// Positions become visible in their order, so whoever has read up to one has missed none before it.
-// Index: job_events_by_position.
+// Positions become visible in order, so a reader that has reached one has missed none before it. Index:
+// job_events_by_position.
 const READ_EVENTS: Statement = {
   name: 'read-job-events',
   text: `
@@ -41,7 +41,7 @@ export interface StoredJobEvent {
   detail: unknown;
 }
 
-/** Which events: of one job, or of the jobs of these owners; null owners: everybody's. */
+/** Events of one job, or of the jobs of these owners; null for all owners. */
 export type EventScope = { jobId: string } | { owners: readonly string[] | null };
 
 export async function readJobEvents(
@@ -57,7 +57,7 @@ export async function readJobEvents(
   return rows.map(toEvent);
 }
 
-/** From a row that begins with the columns above, in their order. */
+/** Reads a row that starts with the columns above, in their order. */
 export function toEvent(row: unknown[]): StoredJobEvent {
   return {
     eventId: row[0] as number,
@@ -72,7 +72,7 @@ export function toEvent(row: unknown[]): StoredJobEvent {
   };
 }
 
-/** The last position that was given, and up to which events are gone. */
+/** The last assigned position, and the position up to which events have been deleted. */
 export async function readEventPositions(db: Executor): Promise<{ last: number; pruned: number }> {
   const { rows } = await db.run<{ last: number; pruned: number }>(READ_POSITIONS);
   return rows[0]!;

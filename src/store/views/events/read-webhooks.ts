@@ -2,7 +2,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 
 export const WEBHOOK_COLUMNS = `webhook_id, owner_id, url, kinds, description, state, disabled_because, created_by, created_at, last_delivered_at`;
 
-// Ownership is part of the question; null owners: everybody's. Index: webhooks_by_owner.
+// Ownership is part of the query; null owners match all. Index: webhooks_by_owner.
 const LIST_WEBHOOKS: Statement = {
   name: 'list-webhooks',
   text: `
@@ -70,7 +70,7 @@ export async function listWebhooks(
   return rows.map(toWebhook);
 }
 
-/** Null when there is none, or it belongs to somebody else. */
+/** Returns null if there is no such webhook or it belongs to another owner. */
 export async function readWebhook(
   db: Executor,
   webhookId: string,

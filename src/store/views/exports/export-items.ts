@@ -10,8 +10,7 @@ import {
   toListedRow,
 } from './export-row-columns.ts';
 
-// Chosen items with their newest result, by key. The lateral with its limit leaves the planner no other way than one
-// look per item.
+// Selected items with their newest result, by key. The lateral with its limit forces one lookup per item.
 const query = `
       select ${rowFields()}
       from unnest($3::bigint[]) as wanted(seq)

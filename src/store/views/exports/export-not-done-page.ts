@@ -10,9 +10,9 @@ import {
   toListedRow,
 } from './export-row-columns.ts';
 
-// One page of rows that did not end well, without looking at those that did: the partial index results_not_done gives
-// each generation and status in seq order, and a result counts when no newer generation has another one. `<> 'DONE'`
-// repeats what the statuses say, because the planner has to see that the partial index applies.
+// One page of rows that are not DONE, without reading those that are: the partial index results_not_done yields each
+// generation and status in seq order, and a result counts if no newer generation has another one. `<> 'DONE'` repeats
+// the statuses, because the planner has to see that the partial index applies.
 const query = (order: PageOrder): string => `
       select ${rowFields(order)}
       from (

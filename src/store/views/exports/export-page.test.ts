@@ -49,7 +49,7 @@ beforeAll(async () => {
   }
 });
 
-/** The statement that `read` sends, explained as the server runs it. */
+/** Explains the statement that `read` sends, as the server runs it. */
 async function explain(read: (db: Executor) => Promise<unknown>, name = 'export-'): Promise<PlanNode[]> {
   let sent: { statement: Statement; values: unknown[] } | null = null;
   await read({
@@ -108,7 +108,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     if (statistics === 'fresh') await database.query('analyze items, results');
   });
 
-  it('a page is read by key, and costs what the page holds', async () => {
+  it('a page is read by key, and its cost depends only on its size', async () => {
     const nodes = await explain((db) => exportPage(db, { ...page, jobId, fields: 'cells' }));
     expect(nodes[0]!['Actual Rows']).toBe(2000);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
@@ -129,7 +129,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(scan!['Actual Loops']).toBe(1);
   });
 
-  it('a filter that nothing passes looks at no more than its window', async () => {
+  it('a filter without matches reads no more than its window', async () => {
     const nodes = await explain((db) =>
       exportPage(db, { ...page, jobId, fields: 'all', statuses: ['SKIPPED'] }),
     );
@@ -139,7 +139,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(rowsLookedAt(nodes, 'results')).toBeLessThanOrEqual(2000);
   });
 
-  it('failed rows are found through their own index, and nothing else is looked at', async () => {
+  it('failed rows are found through their own index, and nothing else is read', async () => {
     const nodes = await explain((db) =>
       exportNotDonePage(db, {
         ...page,
@@ -155,11 +155,11 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(nodes.map((node) => node['Index Name'])).toContain('results_not_done');
     expect(rowsLookedAt(nodes, 'items')).toBe(failed);
-    // Each failed row itself, and one look for a newer result.
+    // Each failed row, and one lookup of a newer result.
     expect(rowsLookedAt(nodes, 'results')).toBeLessThanOrEqual(3 * failed);
   });
 
-  it('chosen rows are read by key', async () => {
+  it('selected rows are read by key', async () => {
     const nodes = await explain((db) => exportItems(db, jobId, 2, [5, 50_000, 119_999]));
     expect(nodes[0]!['Actual Rows']).toBe(3);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');

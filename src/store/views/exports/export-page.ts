@@ -12,10 +12,10 @@ import {
   toListedRow,
 } from './export-row-columns.ts';
 
-// One page of an export: items of a window of seqs in key order, each with the newest result of a fixed generation. The
-// window bounds what one statement looks at, however few rows pass the filter. $7 is a piece of what is searched, of
-// lower-case ASCII letters and blanks; "C" makes lower() mean the same on every server. Three index scans, all by primary
-// key; 5 µs of the server per row, half of it for printing jsonb.
+// One page of an export: items of a window of seqs in key order, each with the newest result of a fixed generation.
+// The window limits how much one statement reads, even if few rows pass the filter. $7 is a part of the search text
+// with only lower-case ASCII letters and blanks; "C" makes lower() mean the same on every server. Three index scans,
+// all by primary key; 5 µs on the server per row, half of it for printing jsonb.
 const query = (order: PageOrder): string => `
       select ${rowFields(order)}
       from items i

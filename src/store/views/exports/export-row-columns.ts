@@ -1,15 +1,18 @@
-// What every page of an export selects, how it is bounded in bytes, and how its rows are read. JSON stays text and times
-// are numbers: parsing them per row costs more than reading the row.
+// The columns of every export page, its limit in bytes, and how its rows are read. JSON stays text and times are
+// numbers: parsing them per row costs more than reading the row.
 import type { ExportRow, RowStatus } from '../../../core/files/export-row.ts';
 
-/** Bytes after which a page takes no further row. */
+/** A page that has reached this many bytes takes no further row. */
 export const PAGE_BYTES = 4_000_000;
 
-/** Size of a result. Its stored size is at hand, but says nothing of a long text that compresses well. */
+/**
+ * Size of a result. The stored size is available without reading it, but is too small for a long text that compresses
+ * well.
+ */
 export const RESULT_BYTES = `case when pg_column_compression(r.result) is null then coalesce(pg_column_size(r.result), 0)
         else octet_length(r.result::text) end`;
 
-/** Item i as it was in generation $2, when its input was edited. */
+/** The newest edit of item i up to generation $2. */
 export const NEWEST_EDIT = `(
       select e.input, e.input_bytes, e.summary from item_edits e
       where e.job_id = $1 and e.seq = i.seq and e.generation <= $2
@@ -19,7 +22,7 @@ export const NEWEST_EDIT = `(
 
 export type PageOrder = 'asc' | 'desc';
 
-/** Of items i, edits e and results r: the fields of a row, and the bytes of the rows before it in this page. */
+/** The fields of a row from items i, edits e and results r, and the bytes of the rows before it on this page. */
 export function rowFields(order: PageOrder = 'asc'): string {
   return `i.seq, coalesce(e.input, i.input) as input, r.status, r.attempt, r.error_class, r.error, r.result, r.phase, r.finished_at,
       r.generation, r.handler_ms, r.cost,
@@ -27,7 +30,7 @@ export function rowFields(order: PageOrder = 'asc'): string {
         over (order by i.seq ${order} rows between unbounded preceding and 1 preceding) as bytes_before`;
 }
 
-/** The newest result up to generation $2: one look into the primary key per item, whatever the statistics say. */
+/** The newest result up to generation $2: one primary-key lookup per item, with any statistics. */
 export const NEWEST_RESULT = `(
       select * from results r
       where r.job_id = $1 and r.seq = i.seq and r.generation <= $2
@@ -35,7 +38,10 @@ export const NEWEST_RESULT = `(
       limit 1
     ) r`;
 
-/** No table shows phase and time, and reading a page without them costs a fifth less on both sides. */
+/**
+ * `cells` leaves out phase and time, which no table shows; reading a page without them costs a fifth less on both
+ * sides.
+ */
 export type PageFields = 'all' | 'cells';
 
 const ALL = `p.phase, date_part('epoch', p.finished_at) * 1000`;
@@ -45,7 +51,7 @@ const REST: Record<PageFields | 'listed', string> = {
   listed: `${ALL}, p.generation, p.handler_ms, p.cost`,
 };
 
-/** A page out of a query for `rowFields`. Never empty when the query is not: the first row always fits. */
+/** A page of a query for `rowFields`. It is empty only if the query is: the first row always fits. */
 export function boundedPage(
   query: string,
   fields: keyof typeof REST = 'all',
@@ -58,7 +64,7 @@ export function boundedPage(
     order by p.seq ${order}`;
 }
 
-/** A row of a list, with what exports have no column for. */
+/** A row of a list, with fields that exports have no column for. */
 export interface ListedRow extends ExportRow {
   generation: number | null;
   handlerMs: number | null;

@@ -2,11 +2,11 @@ import type { ExportRow, RowStatus } from '../../../core/files/export-row.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { PAGE_BYTES, type PageFields, RESULT_BYTES } from './export-row-columns.ts';
 
-// A page of a job that has one generation, when nothing is filtered: the items and the results of a window of seqs, each
-// by one scan of its primary key, put together here. Looking up a result per item, as export-page does, costs the server
-// half as much again (5.3 against 3.5 µs per row), and a join of two windows would depend on what the planner believes.
-// Each answers with one long text, a line per row and tabs between fields, neither of which JSON text contains: taking
-// thousands of rows off the wire one by one costs the client more than cutting up a text.
+// A page of a job with one generation and without filters: the items and the results of a window of seqs, each read
+// by one scan of its primary key, are merged here. A lookup of each result per item, as in export-page, costs the
+// server half as much again (5.3 against 3.5 µs per row), and a join of two windows would depend on the planner's
+// estimates. Each statement returns one long text, with a line per row and tabs between fields, neither of which
+// occur in JSON text: reading thousands of rows from the wire costs the client more than splitting a text.
 const ITEMS: Statement = {
   name: 'export-whole-items',
   text: `
@@ -23,8 +23,8 @@ const ITEMS: Statement = {
 const REST = `E'\\t' || p.status || E'\\t' || p.attempt || E'\\t' || coalesce(to_json(p.error_class)::text, 'null')
         || E'\\t' || coalesce(to_json(p.error)::text, 'null')`;
 
-// What most rows have is not sent: DONE, at the first attempt. The second value is the seq that filled the page: what
-// comes behind it may be missing.
+// The most common case is not sent: DONE at the first attempt. The second value is the seq that filled the page;
+// results after it may be missing.
 const resultsOf = (rest: string): string => `
     select string_agg(p.seq || E'\\t' || coalesce(p.result::text, '') || ${rest}, E'\\n' order by p.seq),
       max(p.seq) filter (where p.bytes_before + p.bytes >= ${PAGE_BYTES})

@@ -2,7 +2,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 
 const COLUMNS = `export_id, job_id, name, content_type, generation, state, blob_key, bytes, sha256, row_count, error,
   created_at, expires_at`;
-// By the index exports_of_job. What has expired is gone for people before it is removed.
+// Index: exports_of_job. Expired exports are hidden before they are deleted.
 const LIST_EXPORTS: Statement = {
   name: 'list-exports',
   text: `
@@ -15,7 +15,7 @@ const COUNT_PREPARING: Statement = {
   name: 'count-preparing-exports',
   text: `select count(*) from exports where owner_id = $1 and state = 'PREPARING'`,
 };
-// By the index exports_by_expiry.
+// Index: exports_by_expiry.
 const LIST_EXPIRED: Statement = {
   name: 'list-expired-exports',
   text: 'select export_id, job_id from exports where expires_at <= now() order by expires_at limit 100',
@@ -69,7 +69,7 @@ const FIND_KNOWN_EXPORTS: Statement = {
   text: 'select export_id::text from exports where export_id = any($1::uuid[])',
 };
 
-/** Which of these exports there are: their row leads to their bytes. */
+/** The given exports that exist; their row leads to their files. */
 export async function findKnownExports(db: Executor, exportIds: string[]): Promise<Set<string>> {
   return new Set((await db.runArrays(FIND_KNOWN_EXPORTS, [exportIds])).map((row) => row[0] as string));
 }

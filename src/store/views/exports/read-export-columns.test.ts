@@ -13,7 +13,7 @@ async function columnsOf(jobId: string, generation = 1) {
 }
 
 describe('readExportColumns', () => {
-  it('gives the columns of the file in their order, with their headers', async () => {
+  it('returns the columns of the file in order, with their headers', async () => {
     const jobId = await jobWithItems(database.context(), { items: 1, input: () => ({ b: 1, a: 2 }) });
     const inputColumns = [
       { key: 'z', header: 'Z z' },
@@ -27,7 +27,7 @@ describe('readExportColumns', () => {
     expect(await columnsOf(jobId)).toEqual({ input: inputColumns, result: [], hasMore: false });
   });
 
-  it('takes the keys of the first rows of jobs that were stored before columns were written down', async () => {
+  it('uses the keys of the first rows if the job has no stored columns', async () => {
     const jobId = await jobWithItems(database.context(), {
       items: 1002,
       input: (n) =>
@@ -39,7 +39,7 @@ describe('readExportColumns', () => {
     expect(await names()).toEqual(['first', 'late']);
   });
 
-  it('orders result columns by position and name, over all generations up to the one asked for', async () => {
+  it('orders result columns by position and name, over all generations up to the requested one', async () => {
     const jobId = await jobWithItems(database.context(), { items: 1 });
     await seedResultColumns(database, jobId, ['price', 'currency']);
     await seedResultColumns(database, jobId, ['added', 'price', 'Before'], 2);
@@ -53,7 +53,7 @@ describe('readExportColumns', () => {
     expect((await columnsOf(jobId, 3)).result).not.toContain('');
   });
 
-  it('looks at the results of a job whose columns nobody wrote down', async () => {
+  it('reads the results of a job that has no stored result columns', async () => {
     const context = database.context();
     const small = await jobWithItems(context, { items: 5 });
     await seedResults(database, small, [

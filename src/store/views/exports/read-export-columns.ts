@@ -1,12 +1,12 @@
-// What a job's rows have: the columns of the input and the keys of the results up to a generation. Reads what ingest and
-// flush have written down; only where they have not, it looks at the first rows.
+// The columns of a job's rows: columns of the input, and keys of the results up to a generation. Reads the columns
+// that ingest and flush stored; if there are none, it samples the first rows.
 import { type ColumnNames, PLAIN_RESULT_COLUMN } from '../../../core/files/export-columns.ts';
 import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 const SAMPLE_ROWS = 1000;
 
-// A column that several generations have stands where it first stood. The empty name marks keys beyond the limit.
+// A column of several generations keeps its first position. The empty name marks keys beyond the limit.
 const RESULT_COLUMNS: Statement = {
   name: 'read-result-columns',
   text: `
@@ -15,7 +15,7 @@ const RESULT_COLUMNS: Statement = {
     group by name
     order by position, name collate "C"`,
 };
-// Jobs that were stored before ingest wrote their columns down.
+// For jobs that were stored before ingest stored their columns.
 const INPUT_KEYS: Statement = {
   name: 'sample-input-keys',
   text: `
@@ -25,7 +25,7 @@ const INPUT_KEYS: Statement = {
     group by k.name
     order by min(i.seq), min(k.place), k.name collate "C"`,
 };
-// Results of jobs that were flushed before there was a table of their columns.
+// For results that were flushed before the table of result columns existed.
 const RESULT_KEYS: Statement = {
   name: 'sample-result-keys',
   text: `
@@ -65,7 +65,7 @@ async function readResultColumns(
       ? known
       : await db.runArrays(RESULT_KEYS, [job.jobId, generation, SAMPLE_ROWS, PLAIN_RESULT_COLUMN]);
   const names = rows.map(([name]) => name as string);
-  // Rows behind a sample may have other keys: they must find a place.
+  // Rows after the sample may have other keys, which need a column.
   const isPartial = known.length === 0 && names.length > 0 && job.itemCount > SAMPLE_ROWS;
   return { result: names.filter((name) => name !== ''), hasMore: isPartial || names.includes('') };
 }

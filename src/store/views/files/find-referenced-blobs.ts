@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Which of these blobs a job or a summary still names. Output keys begin with their job, so the summaries are found by
-// key; files by the index jobs_by_file.
+// Which of these blobs a job or a summary still references. Output keys start with their job, so summaries are found
+// by key; files by the index jobs_by_file.
 const FIND_REFERENCED_FILES: Statement = {
   name: 'find-referenced-files',
   text: `select distinct source ->> 'blobKey' as key from jobs where source ->> 'blobKey' = any($1)`,
@@ -25,7 +25,7 @@ const FIND_FILE_SETS: Statement = {
   text: 'select set_id::text as set_id from file_sets where set_id = any($1::uuid[])',
 };
 
-// Images that jobs of an older version share: their rows are not looked at.
+// Images that jobs of an older version share; their rows are not read.
 const HAS_SHARED_IMAGES: Statement = {
   name: 'has-shared-images',
   text: `
@@ -34,7 +34,7 @@ const HAS_SHARED_IMAGES: Statement = {
     limit 1`,
 };
 
-/** Sets of files that have a row: a job has them, or will. */
+/** File sets that have a row: a job owns them, or will. */
 export async function findFileSets(db: Executor, setIds: string[]): Promise<Set<string>> {
   return new Set((await db.runArrays(FIND_FILE_SETS, [setIds])).map((row) => row[0] as string));
 }
@@ -51,7 +51,7 @@ export async function findReferencedOutputs(db: Executor, jobIds: string[]): Pro
   return new Set((await db.runArrays(FIND_REFERENCED_OUTPUTS, [jobIds])).map((row) => row[0] as string));
 }
 
-/** Jobs whose output files are being written right now. */
+/** Jobs whose output files are being written now. */
 export async function findFinalizing(db: Executor, jobIds: string[]): Promise<Set<string>> {
   return new Set((await db.runArrays(FIND_FINALIZING, [jobIds])).map((row) => row[0] as string));
 }

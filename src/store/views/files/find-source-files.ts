@@ -15,14 +15,14 @@ export interface SourceFileRow {
   state: 'taken' | 'done' | 'failed';
   jobId: string | null;
   reason: string | null;
-  /** Nobody holds the claim. */
+  /** No poller holds the claim. */
   free: boolean;
 }
 
-// A folder may hold a hundred thousand files: each statement asks about some thousands.
+// A folder may hold a hundred thousand files, so each statement covers a few thousand.
 const IDS_PER_STATEMENT = 5000;
 
-/** By file id; files that were never claimed are not in it. */
+/** By file id; files that were never claimed are missing. */
 export async function findSourceFiles(
   db: Executor,
   source: string,

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SOURCE_FILE_LEASE } from '../../lease.ts';
 
-// Uses source_files_taken: only files that are under way, which are few.
+// Index: source_files_taken, which has only the few files in progress.
 const LIST_ABANDONED_SOURCE_FILES: Statement = {
   name: 'list-abandoned-source-files',
   text: `
@@ -12,7 +12,7 @@ const LIST_ABANDONED_SOURCE_FILES: Statement = {
     limit $2`,
 };
 
-/** Claims that nobody holds: released ones, and those of pollers that died. The oldest first. */
+/** Claims that no poller holds, oldest first: released ones, and those of pollers that died. */
 export async function listAbandonedSourceFiles(
   db: Executor,
   source: string,

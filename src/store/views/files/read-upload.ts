@@ -1,7 +1,7 @@
-// An upload in parts, as it stands.
+// An upload in parts.
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Ownership is part of the question; null owners: everybody's. One that has lived long enough is gone. Index: uploads_pkey.
+// Ownership is part of the query; null owners match all. An expired upload is not found. Index: uploads_pkey.
 const READ_UPLOAD: Statement = {
   name: 'read-upload',
   text: `
@@ -54,7 +54,7 @@ export interface Upload {
   bytes: number;
   received: number;
   partCount: number;
-  /** Null until a job was made of it. */
+  /** Null until a job is created from it. */
   jobId: string | null;
   expiresAt: Date;
 }
@@ -100,7 +100,7 @@ export async function findUploadPart(db: Executor, uploadId: string, start: numb
   return rows[0]?.blob_key ?? null;
 }
 
-/** How many an owner has begun, and what they announced. */
+/** Number and announced size of an owner's open uploads. */
 export async function readOpenUploads(
   db: Executor,
   ownerId: string,

@@ -1,9 +1,9 @@
-// The statements behind `rowmill doctor`: each looks at one invariant of the design on a live database, in one
-// snapshot, and returns rows only for what is wrong.
+// The statements of `rowmill doctor`: each checks one invariant of the design on a live database, in one snapshot,
+// and returns a row for each problem.
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { COMPLETABLE } from '../../job-states.ts';
 
-/** Jobs whose end was not a failed ingest: that gives its items up on purpose. */
+/** Without jobs whose ingest failed, because their items are given up on purpose. */
 const JOBS = `
     j as (
       select job_id, state, generation, item_count, sealed_at, cancelled_at, finalizing_at, finalize_expires_at
@@ -12,7 +12,7 @@ const JOBS = `
       order by created_at desc limit $2
     )`;
 
-/** Of jobs j and results r. */
+/** True for the newest result r of an item. */
 const NEWEST_OF_ITEM = `not exists (select from results n where n.job_id = r.job_id and n.seq = r.seq and n.generation > r.generation)`;
 
 const COVERAGE: Statement = {
@@ -97,7 +97,7 @@ const TRUTH: Statement = {
        <> (coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0), coalesce(b.cancelled, 0))`,
 };
 
-// Costs are sums of parts in another order: equal to the ninth digit.
+// The two sums add the same parts in a different order, so they are compared to nine digits.
 const COST: Statement = {
   name: 'check-cost',
   text: `
@@ -228,15 +228,15 @@ const CALLBACKS: Statement = {
 
 export const INVARIANTS = [
   { name: 'coverage', says: 'every item without a result is in exactly one span', statement: COVERAGE },
-  { name: 'one end', says: 'an item ends at most once per generation', statement: ONE_END },
+  { name: 'one end', says: 'an item has at most one result per generation', statement: ONE_END },
   { name: 'truth', says: 'the ledger equals a recount of the results', statement: TRUTH },
-  { name: 'cost', says: 'the cost in the ledger is what the calls add up to', statement: COST },
+  { name: 'cost', says: 'the cost in the ledger equals the sum of the calls', statement: COST },
   {
     name: 'error groups',
-    says: 'error groups count the items that ended with them',
+    says: 'error groups count the items that failed with them',
     statement: ERROR_GROUPS,
   },
-  { name: 'fence', says: 'every lease has a token of its own', statement: FENCE },
+  { name: 'fence', says: 'every lease has its own token', statement: FENCE },
   {
     name: 'one summary',
     says: 'a finished generation has one summary, equal to a recount',

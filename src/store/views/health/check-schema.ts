@@ -10,7 +10,7 @@ const UNDEFINED_TABLE = '42P01';
 
 let files: MigrationFile[] | null = null;
 
-/** Throws unless the database has the schema of this program. Uses connections that are open already. */
+/** Throws unless the database has the schema of this program. Uses connections that are already open. */
 export async function checkSchema(db: Executor): Promise<void> {
   files ??= readMigrations();
   checkApplied(await readApplied(db), files);
@@ -20,7 +20,7 @@ async function readApplied(db: Executor): Promise<AppliedRow[]> {
   try {
     return (await db.run<AppliedRow & Record<string, unknown>>(LIST_MIGRATIONS)).rows;
   } catch (error) {
-    // Nothing was ever migrated here.
+    // The database was never migrated.
     if ((error as { code?: unknown }).code === UNDEFINED_TABLE) return [];
     throw error;
   }

@@ -2,9 +2,10 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { FINISHED } from '../../job-states.ts';
 import { ENDED, IN_LAST_MINUTE, PENDING_COUNTS } from '../jobs/job-counts.ts';
 
-// Numbers over the jobs of owners; null: of everybody. Only jobs that are open, or ended today, are looked at beyond their
-// state: others have neither spans nor a ledger of today. What is reprocessed is booked off with negative numbers, which
-// nobody did. Days are those of UTC, as budgets have them. Index: jobs_by_owner, then spans_pkey and ledger_by_time.
+// Statistics over the jobs of these owners; null for all. Beyond their state, only jobs that are open or finished
+// today are read: others have neither spans nor ledger entries of today. Reprocessing appends negative numbers to the
+// ledger, which are not work and are left out. Days are in UTC, as for budgets. Index: jobs_by_owner, then spans_pkey
+// and ledger_by_time.
 const READ_STATS: Statement = {
   name: 'read-stats',
   text: `
@@ -40,7 +41,7 @@ const READ_STATS: Statement = {
 };
 
 export interface Stats {
-  /** Jobs by state. */
+  /** Number of jobs by state. */
   jobs: Record<string, number>;
   pending: number;
   processing: number;

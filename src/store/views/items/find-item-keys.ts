@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Which of these keys the job has already, by the unique index items_by_key; one look per key.
+// Which of these keys the job already has, by the unique index items_by_key; one lookup per key.
 const FIND_ITEM_KEYS: Statement = {
   name: 'find-item-keys',
   text: `

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The rows that emitted these rows. By primary key, one look per row; only asked for jobs that emitted rows.
+// The rows that emitted these rows, by primary key with one lookup per row. Called only for jobs that emitted rows.
 const FIND_PARENTS: Statement = {
   name: 'find-parents',
   text: `
@@ -12,7 +12,7 @@ const FIND_PARENTS: Statement = {
     where i.parent_seq is not null`,
 };
 
-/** Seq to the seq of its parent; rows of the file are not in it. */
+/** Maps the seq of a row to that of its parent; rows of the file are missing. */
 export async function findParents(db: Executor, jobId: string, seqs: number[]): Promise<Map<number, number>> {
   const rows = await db.runArrays(FIND_PARENTS, [jobId, seqs]);
   return new Map(rows.map((row) => [row[0] as number, row[1] as number]));

@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Whether a job has exactly these items from a position on, emitted ones left out. While nothing was emitted, position and
-// seq are the same, and the primary key leads to the first item; else the items before it are passed over. One comparison of
-// two arrays: a join would depend on estimates.
+// Whether a job has exactly these items from a position on, without emitted ones. If nothing was emitted, position
+// and seq are equal, and the primary key leads to the first item; otherwise the items before it are skipped. One
+// comparison of two arrays, because a join would depend on estimates.
 const HAS_ITEMS: Statement = {
   name: 'has-items',
   text: `

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The failed attempts of all items of one generation that were tried again. Index: attempt_errors_by_item.
+// Failed attempts of all items of one generation that were retried. Index: attempt_errors_by_item.
 const LIST_ATTEMPT_ERRORS: Statement = {
   name: 'list-attempt-errors',
   text: `
@@ -19,7 +19,7 @@ export interface AttemptError {
   failedAtMs: number;
 }
 
-/** All of them at once: for jobs of the size that tests have. */
+/** Returns all of them in one result, for jobs as small as in tests. */
 export async function listAttemptErrors(
   db: Executor,
   jobId: string,

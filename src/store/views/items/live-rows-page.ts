@@ -1,9 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { cursorTime } from '../jobs/jobs-page.ts';
 
-// Rows of a window of seqs ($3 to $4) by what they are doing: PROCESSING or PENDING while a span holds them, else as they
-// ended. By time ($6) each is at the moment of its last change: of its span, or of its result. One snapshot, so a row is
-// in the list once. Index: spans_pkey by job, results_pkey by window.
+// Rows of a window of seqs ($3 to $4) by live status: PROCESSING or PENDING while a span holds them, otherwise the
+// status of their result. When sorted by time ($6), each row has the time of its last change: of its span or of its
+// result. One snapshot, so a row appears once. Index: spans_pkey by job, results_pkey by window.
 const LIVE_ROWS: Statement = {
   name: 'live-rows-page',
   text: `
@@ -43,9 +43,9 @@ export interface LiveRow {
   seq: number;
   status: 'PENDING' | 'PROCESSING' | 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED';
   updatedAt: Date;
-  /** The same time, as cursors carry it. */
+  /** The same time in cursor format. */
   place: string;
-  /** Failed attempts of a row that has not ended. */
+  /** Number of failed attempts of a row without a result. */
   attempts: number | null;
   lockedBy: string | null;
 }
@@ -55,11 +55,11 @@ export interface LiveRequest {
   generation: number;
   fromSeq: number;
   toSeq: number;
-  /** Null: all. */
+  /** Null for all. */
   statuses: readonly string[] | null;
   byTime: boolean;
   backwards: boolean;
-  /** The last row of the page before, in the order of time. */
+  /** The last row of the previous page, when sorted by time. */
   after: { place: string; seq: number } | null;
   limit: number;
 }

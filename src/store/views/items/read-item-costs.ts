@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What calls of these items have cost so far, over all phases, attempts and generations. Index: results_pkey,
+// Cost of the calls of these items so far, over all phases, attempts and generations. Index: results_pkey,
 // stage_outputs_pkey, attempt_errors_by_item, each by seq.
 const READ_ITEM_COSTS: Statement = {
   name: 'read-item-costs',
@@ -15,7 +15,7 @@ const READ_ITEM_COSTS: Statement = {
     where c.cost > 0`,
 };
 
-/** By seq; who is not in it has cost nothing. */
+/** By seq; items without a cost are missing. */
 export async function readItemCosts(
   db: Executor,
   jobId: string,

@@ -1,8 +1,9 @@
-// What happened to one item: every statement finds it by the front of an index, and takes the newest of what may be many.
+// The history of one item. Every statement finds it by the first columns of an index and returns only the newest
+// entries.
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-/** Generations, and failed attempts, that are shown. */
+/** Number of generations and failed attempts to show. */
 const MAX_GENERATIONS = 50;
 const MAX_FAILURES = 200;
 

@@ -1,5 +1,5 @@
-// Where the image of a row is stored. Of the row as it came from the file: an edited input could name any key, and so could
-// one that a handler emitted.
+// The blob of a row's image. It is read from the original input of a row of the file: an edited or emitted input
+// could name any key.
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // Index: items_pkey.
@@ -12,12 +12,12 @@ const READ_ITEM_IMAGE: Statement = {
 };
 
 export interface ItemImage {
-  /** As the row has it; null: it has none. */
+  /** Null if the row has no image. */
   blobKey: string | null;
   name: string | null;
 }
 
-/** `keys`: fields of the input that hold the key and the name of the file. Null: there is no such row. */
+/** `keys`: fields of the input with the blob key and the file name. Returns null if there is no such row. */
 export async function readItemImage(
   db: Executor,
   jobId: string,

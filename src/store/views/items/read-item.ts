@@ -1,15 +1,15 @@
-// One item as it stands: its input, its newest result, and where it waits. One statement, one snapshot: it cannot be
-// shown as ended and as waiting for the same thing.
+// One item: its input, its newest result, and its span. One statement and so one snapshot: the item never appears
+// both completed and waiting for the same work.
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { NEWEST_EDIT, NEWEST_RESULT } from '../exports/export-row-columns.ts';
 
-/** What span s is doing. */
+/** Status of the items in span s. */
 export const SPAN_STATUS = `case when s.worker_id is not null then 'PROCESSING' when s.ready_at = 'infinity' then 'HELD'
         when s.ready_at > now() then 'RETRYING' else 'PENDING' end`;
 
-// Index: items_pkey, item_edits_pkey, results_pkey; then the spans of the job by spans_pkey, because none finds a span by
-// what is in it: 100,000 spans are looked through in 35 ms, and a job has thousands.
+// Index: items_pkey, item_edits_pkey, results_pkey; then the spans of the job by spans_pkey, because no index finds a
+// span by its contents. Scanning 100,000 spans takes 35 ms, and a job has thousands.
 const READ_ITEM: Statement = {
   name: 'read-item',
   text: `
@@ -31,7 +31,7 @@ const READ_ITEM: Statement = {
     where i.job_id = $1 and i.seq = $3`,
 };
 
-// The first items that an item emitted, and how many there are. Index: items_by_parent, results_pkey.
+// The first items that an item emitted, and their total number. Index: items_by_parent, results_pkey.
 const READ_CHILDREN: Statement = {
   name: 'read-children',
   text: `
@@ -66,7 +66,7 @@ export interface ItemRow {
   cost: number | null;
   finished_at: Date | null;
   result: unknown;
-  /** Null: nothing is to be done for it. */
+  /** Null if the item is in no span. */
   now: 'PENDING' | 'PROCESSING' | 'RETRYING' | 'HELD' | null;
   locked_by: string | null;
   ready_at: Date | null;

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Rows of the file that could not become items, in the order of the file.
+// Rejected rows of the file, in the order of the file.
 const REJECTED_PAGE: Statement = {
   name: 'rejected-page',
   text: `

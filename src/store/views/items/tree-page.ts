@@ -1,9 +1,9 @@
-// Rows by what they came from: those of the file, and those that a row emitted. Each with how many it emitted itself.
+// Rows by parent: rows of the file, or rows that a row emitted, each with the number of rows it emitted.
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { NEWEST_EDIT, NEWEST_RESULT } from '../exports/export-row-columns.ts';
 
-/** More are not counted. */
+/** Children beyond this number are not counted. */
 export const COUNTED_CHILDREN = 1000;
 
 const treePage = (rows: string): string => `
@@ -19,8 +19,8 @@ const treePage = (rows: string): string => `
     ) k
     order by i.seq`;
 
-// Rows of the file in a window of seqs, which bounds what one statement looks at. Index: items_pkey; per row item_edits_pkey,
-// results_pkey, items_by_parent.
+// Rows of the file in a window of seqs, which limits how much one statement reads. Index: items_pkey; per row
+// item_edits_pkey, results_pkey, items_by_parent.
 const ROOTS: Statement = {
   name: 'tree-roots',
   text: treePage(`
@@ -30,7 +30,7 @@ const ROOTS: Statement = {
       limit $5`),
 };
 
-// What a row emitted, behind a seq. Index: items_by_parent, in its order; per row as above.
+// Rows that a row emitted, after a seq. Index: items_by_parent, in its order; per row as above.
 const CHILDREN: Statement = {
   name: 'tree-children',
   text: treePage(`
@@ -43,7 +43,7 @@ const CHILDREN: Statement = {
 export interface TreeRow {
   seq: number;
   summary: string | null;
-  /** How far from the rows of the file. */
+  /** Number of ancestors up to a row of the file. */
   depth: number;
   status: ItemStatus | 'PENDING';
   childCount: number;

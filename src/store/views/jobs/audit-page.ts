@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Who changed what, newest first, behind the entry $3. One statement per filter, because the planner must not choose one
-// way for all of them. Where a request came from is read by name, so that rows written before it was kept have none.
+// The audit log, newest first, after the entry $3. One statement per filter, so that each has its own plan. Request
+// id and address are read by name, because older rows do not have them.
 const pageOf = (name: string, filter: string): Statement => ({
   name,
   text: `

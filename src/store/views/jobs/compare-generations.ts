@@ -1,8 +1,8 @@
 import type { StatusChange } from '../../../core/jobs/generation-diff.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Results of a generation beside the newest older ones of the same items. Reads all results of the job once, in key
-// order: a generation ends once, and its export reads as much.
+// Results of a generation next to the newest older results of the same items. Reads all results of the job once, in
+// key order. This happens once per generation, and its export reads as much.
 const COMPARE_GENERATIONS: Statement = {
   name: 'compare-generations',
   text: `

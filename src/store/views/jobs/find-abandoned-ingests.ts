@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { INGESTIBLE } from '../../job-states.ts';
 import { INGEST_LEASE } from '../../lease.ts';
 
-// Jobs whose file was not read to the end and is read by nobody: a hint, the claim checks again. By the index jobs_open.
-// In any order: ten that nobody can read must not stand before the others for good.
+// Jobs whose file was not read completely and that no process reads now. The result is a hint; the claim checks
+// again. Index: jobs_open. In random order, so that ten unreadable jobs do not block the others forever.
 const FIND_ABANDONED_INGESTS: Statement = {
   name: 'find-abandoned-ingests',
   text: `
@@ -18,7 +18,7 @@ const FIND_ABANDONED_INGESTS: Statement = {
 export async function findAbandonedIngests(
   db: Executor,
   pipelines: string[],
-  /** Younger jobs are about to be read by whoever created them. */
+  /** Younger jobs are about to be read by the process that created them. */
   olderThanMs: number,
 ): Promise<{ jobId: string; pipeline: string }[]> {
   const rows = await db.runArrays(FIND_ABANDONED_INGESTS, [pipelines, olderThanMs]);

@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CALLBACK_LEASE } from '../../lease.ts';
 
-// Once a second per worker, for all its pipelines. Index: callbacks_due.
+// Called once a second per worker, for all its pipelines. Index: callbacks_due.
 const FIND_DUE: Statement = {
   name: 'find-due-callbacks',
   text: `
@@ -12,7 +12,7 @@ const FIND_DUE: Statement = {
     )`,
 };
 
-/** Names of pipelines that have something due. */
+/** Names of pipelines that have due callbacks. */
 export async function findDueCallbacks(db: Executor, pipelines: string[]): Promise<Set<string>> {
   return new Set((await db.runArrays(FIND_DUE, [pipelines])).map((row) => row[0] as string));
 }

@@ -8,7 +8,7 @@ const FIND_GENERATION: Statement = {
     where job_id = $1 and generation = $2 and request_id = $3`,
 };
 
-/** A generation, if it was opened by this request. */
+/** The generation, if this request opened it. */
 export async function findGeneration(
   db: Executor,
   jobId: string,

@@ -2,7 +2,7 @@ import type { JobState } from '../../../core/jobs/job-state.ts';
 import { type BudgetColumns, toBudget, type WorkBudget } from '../../../core/limits/work-budget.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// A few times a second per worker. Index: jobs_pkey, owners_pkey, summaries_pkey.
+// Called a few times a second per worker. Index: jobs_pkey, owners_pkey, summaries_pkey.
 const FIND_JOB_STATES: Statement = {
   name: 'find-job-states',
   text: `
@@ -15,7 +15,7 @@ const FIND_JOB_STATES: Statement = {
 
 export interface HeldJob {
   state: JobState;
-  /** The last one before the current one that has its summary; 0: none has. */
+  /** The last generation before the current one that has a summary; 0 if none has. */
   endedGeneration: number;
   budget: WorkBudget | null;
 }

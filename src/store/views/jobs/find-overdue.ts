@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { COMPLETABLE } from '../../job-states.ts';
 import { FINALIZE_LEASE } from '../../lease.ts';
 
-// What a sweep has to do, in one look: are there expired leases, and which jobs stand at an end that nobody
-// carried through. The answer is a hint; the commands that follow check everything again.
+// The work of a sweep, in one statement: whether there are expired leases, and which jobs are complete but not
+// finished. The result is a hint; the commands that follow check everything again.
 const FIND_OVERDUE: Statement = {
   name: 'find-overdue',
   text: `

@@ -1,8 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { cursorTime } from './jobs-page.ts';
 
-// What was done to a job, newest first, behind the entry of time $2, kind $3 and number $4. One part per kind of entry,
-// put together with union all: each has so few rows per job that they are sorted here. Indexes: audit_by_subject,
+// Activity of a job, newest first, after the entry with time $2, kind $3 and number $4. One part per kind of entry,
+// combined with union all: each has so few rows per job that they are sorted here. Indexes: audit_by_subject,
 // job_events_of_job, callbacks_dead.
 const JOB_ACTIVITY_PAGE: Statement = {
   name: 'job-activity-page',
@@ -32,7 +32,7 @@ export interface ActivityRow {
   action: string;
   detail: unknown;
   number: number;
-  /** `at` for a cursor. */
+  /** `at` in cursor format. */
   cursor_time: string;
 }
 

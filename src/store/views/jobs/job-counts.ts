@@ -1,6 +1,6 @@
-// The counts of a job, the same in every view that shows them: items that ended from ledger entries `l`, the others from spans
-// `s`. A statement that reads both has one snapshot, so the parts add up to the items of the job. What is reprocessed is booked
-// off the ledger with negative numbers, so sums are over all generations.
+// The counts of a job, shared by every view that shows them: completed items from ledger entries `l`, the others from
+// spans `s`. A statement that reads both has one snapshot, so the parts add up to the items of the job. Reprocessing
+// appends negative counts to the ledger, so sums cover all generations.
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 
 export const ENDED_COUNTS = `coalesce(sum(l.done), 0)::bigint as done, coalesce(sum(l.error), 0)::bigint as error,
@@ -13,16 +13,16 @@ const IS_WAITING = `s.worker_id is null and s.ready_at > now() and s.ready_at < 
 
 export const PENDING_COUNTS = `${itemsWhere('s.worker_id is null')} as pending,
         ${itemsWhere('s.worker_id is not null')} as processing`;
-/** Pending items that wait: until a trial ends, for their next attempt, or for a rate limit or a budget. */
+/** Pending items that wait: for the release of a trial, for a retry, or for a rate limit or a budget. */
 export const WAITING_COUNTS = `${itemsWhere(`s.ready_at = 'infinity'`)} as held,
         ${itemsWhere(`${IS_WAITING} and s.attempt > 0`)} as retrying,
         ${itemsWhere(`${IS_WAITING} and s.attempt = 0`)} as limited`;
 
-/** Of the current generation of job `j`. */
+/** Items completed in the current generation of job `j`. */
 export const ENDED_THIS_RUN = `coalesce(sum(l.done + l.error + l.not_found + l.skipped + l.cancelled)
           filter (where l.generation = j.generation), 0)::bigint`;
 
-// Parts of a rate. Cancelled items were not worked on, and entries that book reprocessed items off are not a rate.
+// Parts of a rate. Cancelled items were not processed, and negative entries of reprocessing are not a rate.
 export const ENDED =
   'greatest(l.done, 0) + greatest(l.error, 0) + greatest(l.not_found, 0) + greatest(l.skipped, 0)';
 export const IN_LAST_MINUTE = `l.at > now() - interval '1 minute'`;

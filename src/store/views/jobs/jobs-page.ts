@@ -10,13 +10,13 @@ import {
   WAITING_COUNTS,
 } from './job-counts.ts';
 
-/** A time for a cursor: with microseconds, whatever the session's time zone. */
+/** A time for a cursor: with microseconds, in any session time zone. */
 export function cursorTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
-// What is asked of a job j: $2 states, $3 pipeline, $4 a piece of its name or the beginning of its id, and behind the job
-// that was made at $5 and has the id $6.
+// Filters of a job j: $2 states, $3 pipeline, $4 a part of its name or a prefix of its id; after the job created at
+// $5 with the id $6.
 const ASKED = `($2::text[] is null or j.state::text = any ($2))
           and ($3::text is null or j.pipeline = $3)
           and ($4::text is null or strpos(lower(j.name), lower($4)) > 0 or starts_with(j.job_id::text, lower($4)))
@@ -25,7 +25,7 @@ const ASKED = `($2::text[] is null or j.state::text = any ($2))
         order by j.created_at desc, j.job_id
         limit $7`;
 
-// Counts of the jobs of this page alone.
+// Counts only the jobs of this page.
 const withCounts = (jobs: string): string => `
     select j.job_id, j.name, j.pipeline, j.owner_id, j.state, j.generation, j.priority, j.item_count,
       j.phases, j.pipeline_version, j.sealed_at is not null as sealed, j.paused_because, j.last_error, j.created_at, j.started_at, j.finished_at,
@@ -42,7 +42,7 @@ const withCounts = (jobs: string): string => `
     ) s
     order by j.created_at desc, j.job_id`;
 
-// Of each owner the first jobs behind the cursor, put together: an owner's jobs stand in the order of the list. Index:
+// Merges the first jobs of each owner after the cursor; an owner's jobs are already in list order. Index:
 // jobs_by_owner, then ledger_pkey and spans_pkey by job.
 const JOBS_OF_OWNERS: Statement = {
   name: 'jobs-of-owners',
@@ -56,7 +56,7 @@ const JOBS_OF_OWNERS: Statement = {
       order by j.created_at desc, j.job_id
       limit $7`),
 };
-// Index: jobs_by_time. The first parameter is there so that both take the same ones.
+// Index: jobs_by_time. The first parameter exists so that both statements take the same parameters.
 const JOBS_OF_ALL: Statement = {
   name: 'jobs-of-all',
   text: withCounts(`
@@ -66,12 +66,12 @@ const JOBS_OF_ALL: Statement = {
 };
 
 export interface JobsRequest {
-  /** Null: everybody's. */
+  /** Null for all owners. */
   owners: readonly string[] | null;
   states: readonly string[] | null;
   pipeline: string | null;
   search: string | null;
-  /** The last job of the page before. */
+  /** The last job of the previous page. */
   after: { createdAt: string; jobId: string } | null;
   limit: number;
 }
@@ -93,14 +93,14 @@ export interface ListedJobRow extends JobCountColumns {
   created_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
-  /** When it was made, for a cursor. */
+  /** Creation time in cursor format. */
   cursor_time: string;
   cost: number;
-  /** Items that ended in the last minute. */
+  /** Items completed in the last minute. */
   last_minute: number;
-  /** Since the run began; null: none is going on. */
+  /** Time since the run started; null if the job is not running. */
   running_ms: number | null;
-  /** Of those that are pending. */
+  /** Number of pending items that are held. */
   held: number;
 }
 

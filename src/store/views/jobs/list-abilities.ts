@@ -1,7 +1,7 @@
 import type { Ability } from '../../../core/claims/ability.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Of workers that were heard of lately.
+// Abilities of workers with a recent heartbeat.
 const LIST_ABILITIES: Statement = {
   name: 'list-abilities',
   text: `

@@ -8,7 +8,7 @@ const LIST_AUDIT: Statement = {
   name: 'list-audit',
   text: `select ${COLUMNS} from audit order by audit_id desc limit $1`,
 };
-// People type the name alone as well as what kind of thing it is.
+// Users type the name with or without the kind of subject.
 const LIST_AUDIT_OF: Statement = {
   name: 'list-audit-of',
   text: `

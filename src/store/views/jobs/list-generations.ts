@@ -2,8 +2,8 @@ import type { ItemStatus } from '../../../core/items/outcome.ts';
 import { type JobOutcome, outcomeOf } from '../../../core/jobs/job-outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Runs of a job, newest first. The first one was opened by nobody: it has all items. Index: jobs_pkey, generations_pkey,
-// summaries_pkey.
+// Runs of a job, newest first. The first run has no entry in `generations` and covers all items. Index: jobs_pkey,
+// generations_pkey, summaries_pkey.
 const LIST_GENERATIONS: Statement = {
   name: 'list-generations',
   text: `
@@ -25,7 +25,7 @@ export interface ListedGeneration {
   leftOut: Record<string, number>;
   openedAt: Date;
   finishedAt: Date | null;
-  /** How it ended, and what came of the rows; null: it has not, or the next one continued it. */
+  /** State and outcome of the run; null if it has not finished or the next one continued it. */
   state: 'DONE' | 'CANCELLED' | 'FAILED' | null;
   outcome: JobOutcome | null;
   counts: Record<ItemStatus, number> | null;

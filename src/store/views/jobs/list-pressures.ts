@@ -1,7 +1,7 @@
 import type { WorkerPressure } from '../../../core/jobs/slow-because.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Of workers that were heard of lately and have this pipeline; those who take on least come first. Reads all workers.
+// Pressure of workers that have a recent heartbeat and this pipeline, lowest share first. Reads all workers.
 const LIST_PRESSURES: Statement = {
   name: 'list-pressures',
   text: `

@@ -11,12 +11,12 @@ const LIST_REMOVALS: Statement = {
 
 export interface JobRemoval {
   jobId: string;
-  /** Of the file it came from. */
+  /** Blob of the job's file. */
   blobKey: string | null;
   jobCreatedAt: Date;
 }
 
-/** Jobs that were removed, and of which something is left; of one, or the oldest. */
+/** Deleted jobs whose cleanup is not complete: one of them, or the oldest. */
 export async function listRemovals(db: Executor, jobId: string | null): Promise<JobRemoval[]> {
   return (await db.runArrays(LIST_REMOVALS, [jobId])).map((row) => ({
     jobId: row[0] as string,
@@ -30,7 +30,7 @@ const IS_BEING_REMOVED: Statement = {
   text: 'select exists (select from job_removals where job_id = $1)',
 };
 
-/** Whether rows of a removed job with this id are still there. */
+/** Whether rows of a deleted job with this id still exist. */
 export async function isBeingRemoved(db: Executor, jobId: string): Promise<boolean> {
   return (await db.runArrays(IS_BEING_REMOVED, [jobId]))[0]![0] as boolean;
 }

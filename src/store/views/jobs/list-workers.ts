@@ -1,7 +1,7 @@
 import type { PoolStats } from '../../../core/limits/pool-stats.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Worker processes, those that were heard of last first, with what they hold. A view for people: it reads every lease.
+// Worker processes with their leased items, most recent heartbeat first. A view for people: it reads every lease.
 // Index: spans_leased.
 const LIST_WORKERS: Statement = {
   name: 'list-workers',
@@ -24,7 +24,7 @@ export interface ListedWorker {
   pipelines: string[];
   startedAt: Date;
   heartbeatAt: Date;
-  /** Heard of within the given time. */
+  /** The last heartbeat is within the given time. */
   alive: boolean;
   leasedItems: number;
   pools: PoolStats[];

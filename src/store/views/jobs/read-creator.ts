@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Who made a job, where the audit tells it. Index: audit_by_subject.
+// The actor who created a job, if the audit log has it. Index: audit_by_subject.
 const READ_CREATOR: Statement = {
   name: 'read-creator',
   text: `select actor from audit where subject = 'job ' || $1 and action = 'job.create' order by audit_id limit 1`,

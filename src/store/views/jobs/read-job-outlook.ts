@@ -1,7 +1,8 @@
 import type { JobOutlook } from '../../../core/jobs/job-outlook.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What is left of one job, in one snapshot; greatest() passes over nulls, hence the cases. Index: jobs_pkey, then the spans of the job by spans_pkey.
+// Remaining work of one job, in one snapshot. greatest() ignores nulls, hence the cases. Index: jobs_pkey, then the
+// spans of the job by spans_pkey.
 const READ_JOB_OUTLOOK: Statement = {
   name: 'read-job-outlook',
   text: `

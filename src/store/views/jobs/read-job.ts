@@ -10,12 +10,12 @@ const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priori
   extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
-// Ownership is part of the question: a job of somebody else is not found. Null owners: everybody's.
+// Ownership is part of the query: a job of another owner is not found. Null owners match all.
 const READ_VISIBLE_JOB: Statement = {
   name: 'read-visible-job',
   text: `select ${COLUMNS} from jobs where job_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))`,
 };
-// People type the first characters of an id, as they do with commits.
+// Users type the first characters of an id, as for commits.
 const FIND_BY_PREFIX: Statement = {
   name: 'find-job-by-prefix',
   text: `select ${COLUMNS} from jobs where job_id::text like $1 || '%' order by created_at desc limit 2`,
@@ -71,29 +71,29 @@ export interface Job {
   createdAt: Date;
   sealedAt: Date | null;
   startedAt: Date | null;
-  /** Since when it ends, or has ended, as cancelled. */
+  /** Time of the cancellation. */
   cancelledAt: Date | null;
   finishedAt: Date | null;
   ingestBatch: string | null;
   ingestCheckpoint: unknown;
-  /** Null for jobs whose items did not come from a file. */
+  /** Null if the items did not come from a file. */
   source: JobSource | null;
   inputColumns: InputColumn[];
   ingestReport: Partial<IngestReport>;
-  /** Of the rows as they were read; null before the seal. */
+  /** Checksum of the rows as read; null before the seal. */
   inputChecksum: string | null;
   keyColumns: string[];
   updatesJobId: string | null;
   outputs: JobOutput[];
   pipelineVersion: string | null;
   finalizeAttempts: number;
-  /** What the job, and each item, may cost; null: anything. */
+  /** Cost limits of the job and of each item; null for no limit. */
   budget: { max: number | null; perItem: number | null };
-  /** Why it paused itself; null when it is not paused, or somebody paused it. */
+  /** Why the job was paused automatically; null if it is not paused or a user paused it. */
   pausedBecause: string | null;
-  /** Of what the request that made it consisted; null: not known. */
+  /** Identifies the content of the request that created the job; null if unknown. */
   fingerprint: string | null;
-  /** What the process that reads the file has left of its lease; null when nobody reads it. */
+  /** Remaining lease of the process that reads the file; null if no process does. */
   ingestLeaseMs: number | null;
 }
 
@@ -138,7 +138,7 @@ export async function readJob(db: Executor, jobId: string): Promise<Job | null> 
   return rows[0] ? toJob(rows[0]) : null;
 }
 
-/** Null when there is none, or it belongs to somebody else; null owners: everybody's. */
+/** Returns null if there is no such job or it belongs to another owner; null owners match all. */
 export async function readVisibleJob(
   db: Executor,
   jobId: string,
@@ -148,7 +148,7 @@ export async function readVisibleJob(
   return rows[0] ? toJob(rows[0]) : null;
 }
 
-/** None, one, or two when the prefix is ambiguous. */
+/** Returns no job, one, or two if the prefix is ambiguous. */
 export async function findJobsByPrefix(db: Executor, prefix: string): Promise<Job[]> {
   return (await db.run<JobRow>(FIND_BY_PREFIX, [prefix.toLowerCase()])).rows.map(toJob);
 }
@@ -158,7 +158,7 @@ const READ_JOB_PARAMS: Statement = {
   text: 'select params from jobs where job_id = $1',
 };
 
-/** As they were given when the job was made; they never change. */
+/** The parameters given at creation; they never change. */
 export async function readJobParams(db: Executor, jobId: string): Promise<Record<string, unknown>> {
   const { rows } = await db.run<{ params: Record<string, unknown> | null }>(READ_JOB_PARAMS, [jobId]);
   return rows[0]?.params ?? {};

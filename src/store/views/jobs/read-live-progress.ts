@@ -12,7 +12,7 @@ import {
   toCounts,
 } from './job-counts.ts';
 
-// Progress of every job that a client watches, in one statement. Indexes: jobs_pkey, jobs_open, ledger and spans by job.
+// Progress of all jobs that clients watch, in one statement. Indexes: jobs_pkey, jobs_open, ledger and spans by job.
 const READ_LIVE_PROGRESS: Statement = {
   name: 'read-live-progress',
   text: `
@@ -48,9 +48,9 @@ export interface LiveProgress {
   counts: JobCounts;
   cost: number;
   workers: number;
-  /** Rows that ended in the last minute. */
+  /** Rows completed in the last minute. */
   lastMinute: number;
-  /** Since the run began; null: none is going on. */
+  /** Time since the run started; null if the job is not running. */
   runningMs: number | null;
 }
 
@@ -66,7 +66,7 @@ interface LiveProgressRow extends JobCountColumns {
   running_ms: number | null;
 }
 
-/** Of these jobs, and of open ones of these owners (null: everybody's), the newest `limit` of them. */
+/** Progress of these jobs, and of the newest `limit` open jobs of these owners (null: all owners). */
 export async function readLiveProgress(
   db: Executor,
   jobIds: string[],

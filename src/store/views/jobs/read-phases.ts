@@ -9,8 +9,8 @@ import {
   WAITING_COUNTS,
 } from './job-counts.ts';
 
-// The counts of each phase of a job, and what its calls took. Calls are those of the current generation. Rates are of the last
-// $2 milliseconds. Index: ledger_pkey and spans_pkey, both by job and once.
+// Counts of each phase of a job, and the duration of its calls. Calls are those of the current generation. Rates
+// cover the last $2 milliseconds. Index: ledger_pkey and spans_pkey, each read once by job.
 const READ_PHASES: Statement = {
   name: 'read-phases',
   text: `
@@ -60,21 +60,21 @@ const READ_PHASES: Statement = {
     order by p.place`,
 };
 
-/** One phase; the first three numbers are of the job. */
+/** One phase; the first three numbers are those of the job. */
 export interface PhaseCounts {
   itemCount: number;
-  /** Since the run began; null: none is going on. */
+  /** Time since the run started; null if the job is not running. */
   runningMs: number | null;
-  /** Processes that hold items. */
+  /** Number of processes that hold items. */
   workers: number;
   name: string;
   waiting: number;
   processing: number;
-  /** Waiting items: until they are released, until they are tried again, or until a limit lets them start. */
+  /** Waiting items: for their release, for a retry, or for a rate limit or a budget. */
   held: number;
   retrying: number;
   limited: number;
-  /** In the current generation. */
+  /** Items completed in the current generation. */
   endedThisRun: number;
   done: number;
   error: number;
@@ -86,15 +86,15 @@ export interface PhaseCounts {
   retried: number;
   fenced: number;
   handlerMs: number;
-  /** Items that ended here or went on from here lately, and since when that was counted. */
+  /** Items that completed in this phase or advanced from it recently, and the time that this covers. */
   lately: number;
   latelyMs: number;
-  /** Items that ended here in the last minute, and with those that went on from here. */
+  /** Items that completed in this phase in the last minute; `movedLastMinute` also counts items that advanced. */
   lastMinute: number;
   movedLastMinute: number;
 }
 
-/** Empty when there is no such job. */
+/** Empty if there is no such job. */
 export async function readPhases(db: Executor, jobId: string, latelyMs: number): Promise<PhaseCounts[]> {
   return (await db.run<PhaseCounts & Record<string, unknown>>(READ_PHASES, [jobId, latelyMs])).rows;
 }

@@ -42,22 +42,22 @@ const READ_SUMMARY: Statement = {
 export interface Progress {
   itemCount: number;
   counts: JobCounts;
-  /** Of the pending ones: held back by a trial until they are released. */
+  /** Pending items that a trial holds until they are released. */
   held: number;
-  /** Pending items that were tried before and wait for the next attempt. */
+  /** Pending items that wait for a retry. */
   retrying: number;
-  /** Pending items that were not tried yet and wait for a rate limit or a budget. */
+  /** Pending items that have not run yet and wait for a rate limit or a budget. */
   limited: number;
-  /** Items that ended in the current generation. */
+  /** Items completed in the current generation. */
   endedThisRun: number;
-  /** Attempts that were or will be tried again, so far. */
+  /** Number of failed attempts that were or will be retried. */
   retried: number;
   fenced: number;
   flushes: number;
   workers: number;
   /** Cost of all calls so far, over all generations. */
   cost: number;
-  /** Cost of calls whose outcome did not count: paid all the same. */
+  /** Cost of calls whose outcome was dropped; they are paid for all the same. */
   fencedCost: number;
 }
 
@@ -96,7 +96,7 @@ export async function readProgress(db: Executor, jobId: string): Promise<Progres
   };
 }
 
-/** Of the current generation, or a given one; null until it has ended. */
+/** Summary of the current or a given generation; null until it has finished. */
 export async function readSummary(
   db: Executor,
   jobId: string,

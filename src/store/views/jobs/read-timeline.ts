@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// What a job did from $2 to $3, in steps of $4 milliseconds that begin at $2. Minutes that were folded stand at their
-// beginning. What is reprocessed is booked off with negative numbers, which nobody did. Index: ledger_by_time.
+// Work of a job from $2 to $3, in steps of $4 milliseconds that start at $2. Folded minutes count at their start.
+// Reprocessing appends negative numbers to the ledger, which are not work and are left out. Index: ledger_by_time.
 const READ_TIMELINE: Statement = {
   name: 'read-timeline',
   text: `
@@ -25,12 +25,12 @@ export interface TimelineStep {
   cancelled: number;
   advanced: number;
   retried: number;
-  /** Of all calls together. */
+  /** Sum over all calls. */
   handlerMs: number;
   cost: number;
 }
 
-/** Only steps in which something happened. */
+/** Only steps with activity. */
 export async function readTimeline(
   db: Executor,
   jobId: string,

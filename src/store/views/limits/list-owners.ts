@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import type { OwnerLimits } from '../../commands/limits/set-owner.ts';
 import { OPEN } from '../../job-states.ts';
 
-// Owners with something set, and owners with jobs that could run or are paused; what their items do is counted from spans.
-// A view for people: it reads every open job. Index: jobs_claimable, then spans_pkey.
+// Owners with limits, and owners with jobs that can run or are paused; their items are counted from spans. A view for
+// people: it reads every open job. Index: jobs_claimable, then spans_pkey.
 const LIST_OWNERS: Statement = {
   name: 'list-owners',
   text: `
@@ -30,10 +30,10 @@ const LIST_OWNERS: Statement = {
 
 export interface ListedOwner extends OwnerLimits {
   ownerId: string;
-  /** Not finished; of these `running` have begun. */
+  /** Unfinished jobs; `running` is the number of those that have started. */
   jobs: number;
   running: number;
-  /** Items in the queue, and with workers. */
+  /** Waiting items, and items leased by workers. */
   waiting: number;
   leased: number;
 }

@@ -1,9 +1,9 @@
 import type { StoredResource } from '../../../core/limits/resource-status.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Resources that workers use or used lately, and overrides of such that nobody uses; those used last come first. What
-// owners have under way is a resource too, and is listed only by its name. Keys are made of rows: they are listed for owners
-// whose rows used them; null owners: everybody's.
+// Resources that workers use or used recently, and overrides of unused resources; most recently used first. In-flight
+// limits of owners are stored as resources too (names with @), and are listed only when requested by name. Keys come
+// from rows, so they are listed only for owners whose rows used them; null owners match all.
 const LIST_RESOURCES: Statement = {
   name: 'list-resources',
   text: `

@@ -1,7 +1,7 @@
 import type { BudgetState } from '../../../core/limits/budget-control.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// The budgets that a job is bound by. A day that is over does not count for the next one.
+// The budgets that apply to a job. The spending of a past day does not count for the current one.
 const READ_BUDGETS: Statement = {
   name: 'read-budgets',
   text: `
@@ -20,11 +20,11 @@ const READ_BUDGETS: Statement = {
 export interface BudgetStatus {
   scope: 'job' | 'owner' | 'day';
   max: number;
-  /** Of which workers told. */
+  /** Cost that workers reported. */
   spent: number;
-  /** Counted as spent, because the worker that held it is gone. */
+  /** Counted as spent, because the worker that had reserved it is gone. */
   lost: number;
-  /** For calls under way, or about to start. */
+  /** Reserved for calls in flight or about to start. */
   reserved: number;
 }
 

@@ -13,7 +13,7 @@ const READ_OWNER_USAGE: Statement = {
 
 export interface OwnerUsage {
   openJobs: number;
-  /** Bytes of the files that its jobs came from, with their images. */
+  /** Size of the files that its jobs came from, including images. */
   storedBytes: number;
 }
 

@@ -1,8 +1,9 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Samples of one key from $3 to $4, in steps of $5 milliseconds that begin at $3. Calls are differences of running totals:
-// the sample before the first one is looked at too, and a total that has fallen began anew, because the key was forgotten
-// in between. What was called before the very first sample is not known. Index: resource_samples_pkey; a day has 5,760.
+// Samples of one key from $3 to $4, in steps of $5 milliseconds that start at $3. Calls are differences of running
+// totals, so the sample before the first one is read too. A total that has fallen restarted from 0, because the key
+// was deleted and inserted again. Calls before the very first sample are unknown. Index: resource_samples_pkey; a day
+// has 5,760 samples.
 const RESOURCE_HISTORY: Statement = {
   name: 'resource-history',
   text: `

@@ -7,8 +7,8 @@ import {
   type ReopenRequest,
 } from '../../commands/spans/reopen-items.ts';
 
-// Items that reopen-items would take and leave out, by the same candidates and the same guard rails, without taking it. Items in a
-// span have not ended. Indexes are those of reopen-items, and so is the time that it takes to find them.
+// Counts the items that reopen-items would take and leave out, by the same candidates and conditions, without taking
+// them. Items in a span are not complete. Indexes and duration are those of reopen-items.
 const countText = (candidates: string): string => `${judgedFrom(candidates, '$8')}
     select count(*) filter (where not is_permanent and not is_exhausted),
       count(*) filter (where is_permanent), count(*) filter (where is_exhausted and not is_permanent)

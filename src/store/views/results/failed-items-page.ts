@@ -1,9 +1,9 @@
 import type { FailedItem } from '../../../core/items/failed-item.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Items that ended as ERROR since the summary before: in a generation, and in those that it continues. In seq order, with the
-// input they had. Results never change, so a page is the same whenever it is read. Index: results_not_done, one range
-// per generation.
+// Items that became ERROR since the previous summary: in a generation and in those it continues. In seq order, with
+// the input they had. Results never change, so a page is always the same. Index: results_not_done, one range per
+// generation.
 const FAILED_ITEMS: Statement = {
   name: 'failed-items-page',
   text: `

@@ -4,7 +4,7 @@ const FIND_LEDGER_ENTRY: Statement = {
   name: 'find-ledger-entry',
   text: 'select 1 from ledger where job_id = $1 and entry_id = $2',
 };
-// Unfolded rows beyond what a job needs, oldest jobs first.
+// Jobs with more than 10 unfolded ledger rows.
 const FIND_FOLDABLE: Statement = {
   name: 'find-foldable',
   text: `

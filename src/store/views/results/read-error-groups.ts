@@ -1,9 +1,9 @@
 import { mergeTrends, type Trend } from '../../../core/jobs/trend.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Groups of the current generation, and of what earlier ones left as it is: the largest first, $2 of them behind the first
-// $3, of those that have the text $4. Each row says how many there are. Trends are looked up by key for those that are
-// shown: a job may have many more groups. Index: error_groups_pkey.
+// Error groups of the current generation, and those of earlier ones that still have failed items: largest first, $2
+// groups after the first $3, restricted to those that contain the text $4. Each row has the total number of groups.
+// Trends are read by key, only for the groups shown, because a job may have many more. Index: error_groups_pkey.
 const READ_ERROR_GROUPS: Statement = {
   name: 'read-error-groups',
   text: `
@@ -40,9 +40,9 @@ export interface ErrorGroup {
   errorClass: string;
   sample: string;
   sampleSeq: number;
-  /** Failed attempts, whether or not they were tried again. */
+  /** Failed attempts, retried or not. */
   occurrences: number;
-  /** Items that have ended with it. */
+  /** Items that failed for good with this error. */
   failed: number;
   firstSeen: Date;
   lastSeen: Date;
@@ -52,13 +52,13 @@ export interface ErrorGroup {
 
 export interface ErrorGroupsRequest {
   limit: number;
-  /** So many of the largest are left out. */
+  /** Number of largest groups to skip. */
   offset?: number;
-  /** A piece of their message. */
+  /** A part of the message. */
   search?: string | undefined;
 }
 
-/** `total`: how many there are, shown or not. */
+/** `total`: number of groups, shown or not. */
 export async function readErrorGroups(
   db: Executor,
   jobId: string,

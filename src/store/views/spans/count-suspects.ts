@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-// Items of a job that wait and were in a lease whose process ended, of the first 10,000 spans of each phase. The order is
-// that of the index, and keeps the planner from others. Index: spans_waiting.
+// Waiting items of a job that were in a lease whose process died, from the first 10,000 spans of each phase. The
+// order is that of the index and keeps the planner from choosing another. Index: spans_waiting.
 const COUNT_SUSPECTS: Statement = {
   name: 'count-suspects',
   text: `

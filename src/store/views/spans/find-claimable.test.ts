@@ -17,7 +17,7 @@ beforeAll(() => {
 const ROUNDS = depth(15, 60);
 const PIPELINES = ['one', 'two', 'other'];
 
-/** Says in one aggregate what the statement finds by looks into an index: the plain meaning of the question. */
+/** Computes in one aggregate what the statement finds by index lookups: the reference result. */
 const PLAINLY = `
   select j.job_id, s.phase, s.crashes > 0 as suspect, j.priority, j.started_at is null or j.state = 'QUEUED' as unstarted,
          greatest(0, extract(epoch from (min(s.ready_at) - $2::timestamptz)) * 1000)::float8 as ready_in_ms
@@ -92,14 +92,14 @@ describe('on random spans', () => {
   const seed = Number(process.env.TEST_SEED);
   const random = seededSequence(seed);
 
-  it(`finds per job, phase and kind what an aggregate over all spans finds (TEST_SEED=${seed})`, async () => {
+  it(`finds the same work per job, phase and kind as an aggregate over all spans (TEST_SEED=${seed})`, async () => {
     let found = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       await seedRandomJobs(random);
       const pipelines = PIPELINES.slice(0, 2);
       const { work } = await findClaimable(engine.db, pipelines);
       const all = await database.query<PlainRow>(PLAINLY, [pipelines, new Date()]);
-      // Jobs of which nothing is ready soon are not looked at.
+      // Jobs without spans that are ready soon are not searched.
       const soon = new Set(all.filter((row) => row.ready_in_ms < 10_000).map((row) => row.job_id));
       const plain = all.filter((row) => soon.has(row.job_id));
       const key = (work: { jobId: string; phase: number; suspect: boolean }): string =>
@@ -110,7 +110,7 @@ describe('on random spans', () => {
       for (const one of work) {
         const { ready_in_ms, priority, unstarted } = expected.get(key(one))!;
         expect(one).toMatchObject({ priority, unstarted });
-        // The clock goes on between the two questions; the ready times are a day apart.
+        // The clock advances between the two queries; the ready times are a day apart.
         expect(Math.abs(one.readyInMs - ready_in_ms)).toBeLessThan(3_600_000);
         found += 1;
       }
@@ -120,7 +120,7 @@ describe('on random spans', () => {
     expect(found, 'void: nothing was found').toBeGreaterThan(0);
   });
 
-  it(`a claim takes the first in queue order, and nothing when there is none (TEST_SEED=${seed})`, async () => {
+  it(`a claim takes the first span in queue order, and nothing when there is none (TEST_SEED=${seed})`, async () => {
     let claimed = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const jobId of await seedRandomJobs(random)) {

@@ -4,12 +4,12 @@ import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 
-/** Whoever is not among them is among those of the next look. */
+/** The remaining owners are covered by the next scan. */
 const OWNERS_PER_LOOK = 500;
 
-// Of a job j: what waits, per phase and kind, and in how many milliseconds the first of it is ready. Steps through the
-// index from one kind of work to the next, a look each, and never groups the spans: there may be a hundred thousand that
-// wait for later. Index: spans_first_ready.
+// Waiting work of a job j, per phase and kind, and the milliseconds until the first of it is ready. Steps through the
+// index from one kind of work to the next, one lookup each, and never groups the spans: a hundred thousand may wait
+// for later. Index: spans_first_ready.
 const KINDS = `(
       with recursive kind as (
         (
@@ -37,11 +37,11 @@ const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.max_running_j
            j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect, k.crashes,
            greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
 
-// What waits of these pipelines. One look serves all pools of a worker. It goes from owner to owner through an index and
-// takes of each the first jobs that have something ready now or soon: whoever has a thousand jobs hides nobody, and what
-// is finished, paused or far off is not passed over. Of an owner with a limit on running jobs only so many are seen at
-// all, those first that have begun; one of the two parts is never executed. Index: jobs_claimable or jobs_begun_first,
-// then spans_first_ready.
+// Waiting work of these pipelines. One scan serves all pools of a worker. It steps from owner to owner through an
+// index and takes the first jobs of each that have work ready now or soon. So an owner with a thousand jobs hides no
+// other, and jobs that are finished, paused or not ready soon are not read. For an owner with a limit on running
+// jobs, only that many jobs are considered, started ones first; one of the two parts of the union is never executed.
+// Index: jobs_claimable or jobs_begun_first, then spans_first_ready.
 const FIND_CLAIMABLE: Statement = {
   name: 'find-claimable',
   text: `
@@ -61,7 +61,7 @@ const FIND_CLAIMABLE: Statement = {
       ) n
       where o.place < ${OWNERS_PER_LOOK}
     ),
-    -- One row, whether or not anything is found: the owner that the next look begins behind.
+    -- Always one row: the owner after which the next scan starts.
     last as (select max(o.owner_id) filter (where o.place = ${OWNERS_PER_LOOK}) as owner_id from o)
     select f.*, last.owner_id as next_owner
     from last
@@ -109,7 +109,7 @@ const FIND_CLAIMABLE_OF_JOB: Statement = {
 export interface ClaimableWork {
   jobId: string;
   owner: WorkOwner;
-  /** What its calls are charged to; null: nothing limits what they cost. */
+  /** Budget for the cost of its calls; null for no limit. */
   budget: WorkBudget | null;
   pipeline: string;
   /** Null: any version may run it. */
@@ -117,13 +117,13 @@ export interface ClaimableWork {
   phases: string[];
   phase: number;
   priority: number;
-  /** Items of leases that crashed: one span of them at a time. */
+  /** Items of crashed leases: one span at a time. */
   suspect: boolean;
-  /** The first of these suspects must run with nothing beside it. */
+  /** The first of these suspects must run alone. */
   alone: boolean;
   /** The job has not been marked as started. */
   unstarted: boolean;
-  /** Its owner has a limit on running jobs: it must be admitted before its first claim. */
+  /** Its owner has a limit on running jobs, so it must be admitted before its first claim. */
   needsAdmission: boolean;
   /** Some of its items have an edited input. */
   hasEdits: boolean;
@@ -149,7 +149,7 @@ interface ClaimableRow extends BudgetColumns {
   ready_in_ms: number;
 }
 
-/** Behind an owner, in the order of their names; `nextOwner` is where the next look goes on. */
+/** Scans owners in the order of their names, after `afterOwner`; the next scan starts after `nextOwner`. */
 export async function findClaimable(
   db: Executor,
   pipelines: string[],
@@ -159,7 +159,7 @@ export async function findClaimable(
     pipelines,
     afterOwner,
   ]);
-  // One row comes always, with nothing but the owner.
+  // The outer join always yields one row, so `next_owner` survives an empty result.
   return {
     work: rows.filter((row) => row.job_id !== null).map(toWork),
     nextOwner: rows[0]?.next_owner ?? '',

@@ -1,21 +1,22 @@
-// Items that have not ended, out of spans: a span of a million items is a row, and only what the page shows is expanded.
+// Items without a result, read from spans: a span of a million items is one row, and only the items of the page are
+// expanded.
 //
-// They come in the order of (updated_at, job, seq). That order changes while somebody pages through it: what is worked on
-// moves to the end, and a transaction that began earlier may still commit a time that was passed. So the cursor carries the
-// time before which all is settled when the list begins, and what is younger than that stands at the end in the order of
-// (job, seq), which never changes. Whoever pages to the end therefore meets every item that stays pending, none more than
-// twice, and does get to the end.
+// They are ordered by (updated_at, job, seq). This order changes while a client pages through it: items that are
+// worked on move to the end, and a transaction that started earlier may still commit a time that was already passed.
+// So the cursor carries the time before which everything was settled when the list started, and younger items come at
+// the end in the order of (job, seq), which never changes. A client that pages to the end therefore meets every item
+// that stays pending, none more than twice, and does reach the end.
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { FINISHED } from '../../job-states.ts';
 import { SPAN_STATUS } from '../items/read-item.ts';
 import { cursorTime } from '../jobs/jobs-page.ts';
 
-// $4 statuses; $5 and $6 the times between which it changed last; $7 the time before which all is settled, or null and
-// $8 how long ago that is; $9, $10 and $11 the last item of the page before; $12 how many.
+// $4 statuses; $5 and $6 the range of the last change; $7 the time before which everything is settled, or null and $8
+// how long ago that is; $9, $10 and $11 the last item of the previous page; $12 the number of items.
 //
-// The lowest seqs of the spans that share a place are in those with the lowest first seqs: of these as many are taken as
-// items are wanted, and of each as many items. There is no index by time, because every claim changes it, and would then
-// have to write to that index too; the spans of the jobs are looked through instead: 100,000 in 0.3 s on a busy machine. Index: jobs_pkey or
+// Among spans with the same place, those with the lowest first seqs hold the lowest seqs, so as many spans are taken
+// as items are wanted, and as many items of each. There is no index by time, because every claim would have to write
+// to it. The spans of the jobs are scanned instead: 100,000 in 0.3 s on a busy machine. Index: jobs_pkey or
 // jobs_open, spans_pkey by job, items_pkey.
 const pageOf = (jobs: string): string => `
     with bound as materialized (
@@ -102,20 +103,20 @@ const PENDING_OF_OWNERS: Statement = {
 };
 
 export interface PendingRequest {
-  /** Null: everybody's. */
+  /** Null for all owners. */
   owners: readonly string[] | null;
   jobId: string | null;
   pipeline: string | null;
   statuses: readonly string[] | null;
   from: string | null;
   to: string | null;
-  /** How long a transaction may take at the most. */
+  /** Maximum duration of a transaction. */
   settledAfterMs: number;
   after: PendingPlace | null;
   limit: number;
 }
 
-/** Where a page ended. */
+/** The position at which a page ended. */
 export interface PendingPlace {
   settled: string;
   place: string;
