@@ -40,6 +40,7 @@ describe('TypeScript', () => {
       cpSync('template/pipeline.ts', join(project, 'pipeline.ts'));
       for (const [file, code] of modulesOf(ofPage)) writeFileSync(join(project, file), `${code}\nexport {};\n`);
     }
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction');
     const { compilerOptions } = JSON.parse(readFileSync('template/tsconfig.json', 'utf8')) as {
       compilerOptions: object;
@@ -125,12 +126,14 @@ describe('commands', () => {
 });
 
 describe('requests with curl', () => {
-  const requests = written('sh').flatMap((sample) =>
-    shellCommands(sample.code)
+  const requests = written('sh').flatMap((sample) => {
+    const variables = Array.from(sample.code.matchAll(/^(\w+)="(.*)"$/gm));
+    const code = variables.reduce((text, [, name, value]) => text.replaceAll(`"$${name}"`, `"${value}"`), sample.code);
+    return shellCommands(code)
       .map((words) => words.slice(words.indexOf('curl')))
       .filter(([program]) => program === 'curl')
-      .map((words) => [at(sample), words] as const),
-  );
+      .map((words) => [at(sample), words] as const);
+  });
 
   it('are found', () => {
     expect(requests.length).toBeGreaterThan(5);
