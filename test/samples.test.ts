@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { CommandNode } from '../src/cli/command-tree.ts';
 import { ROUTES } from '../src/contract/routes.ts';
 import {
@@ -28,8 +28,11 @@ it('finds the samples', () => {
 });
 
 describe('TypeScript', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rowmill-samples-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'rowmill-samples-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
 
   it('compiles in strict mode, all pages in one program', () => {
     for (const page of pages) {
@@ -38,17 +41,23 @@ describe('TypeScript', () => {
       const project = join(folder, page.replace(/\.md$/, ''));
       mkdirSync(project, { recursive: true });
       cpSync('template/pipeline.ts', join(project, 'pipeline.ts'));
-      for (const [file, code] of modulesOf(ofPage)) writeFileSync(join(project, file), `${code}\nexport {};\n`);
+      for (const [file, code] of modulesOf(ofPage))
+        writeFileSync(join(project, file), `${code}\nexport {};\n`);
     }
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    // Shows that errors are reported.
+    writeFileSync(
+      join(folder, 'wrong.ts'),
+      "import { openRowmill } from 'rowmill';\nopenRowmill({ url: '' });\n",
+    );
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction');
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     const { compilerOptions } = JSON.parse(readFileSync('template/tsconfig.json', 'utf8')) as {
       compilerOptions: object;
     };
     const paths = {
-      rowmill: [resolve('src/index.ts')],
-      'rowmill/client': [resolve('src/client/index.ts')],
-      'rowmill/testing': [resolve('src/testing/index.ts')],
+      rowmill: [resolve('dist/index.d.ts')],
+      'rowmill/client': [resolve('dist/client/index.d.ts')],
+      'rowmill/testing': [resolve('dist/testing/index.d.ts')],
     };
     writeFileSync(
       join(folder, 'tsconfig.json'),
@@ -56,7 +65,8 @@ describe('TypeScript', () => {
     );
     const tsc = resolve('node_modules/typescript/bin/tsc');
     const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { cwd: folder, encoding: 'utf8' });
-    expect(stdout.split('\n').filter((line) => line !== '')).toEqual([]);
+    const errors = stdout.split('\n').filter((line) => line !== '' && !line.startsWith(' '));
+    expect(errors).toEqual([expect.stringMatching(/^wrong\.ts\(2,15\): error TS2353: /)]);
   });
 });
 
@@ -82,12 +92,14 @@ describe('commands', () => {
     const from = words.findIndex((word) => !/^(npx|until|do|then|[A-Z_]+=.*)$/.test(word));
     const [program, ...rest] = words.slice(from);
     if (program === 'npm') {
-      const script = rest[0] === 'run' ? rest.find((word, index) => index > 0 && !word.startsWith('-')) : undefined;
+      const script =
+        rest[0] === 'run' ? rest.find((word, index) => index > 0 && !word.startsWith('-')) : undefined;
       return script === undefined || scripts.includes(script) ? null : `no script ${script}`;
     }
     if (program !== 'rowmill') return null;
     const depth = rest.findIndex(
-      (word, index) => !nodes.some((node) => node.words.join(' ') === [...rest.slice(0, index), word].join(' ')),
+      (word, index) =>
+        !nodes.some((node) => node.words.join(' ') === [...rest.slice(0, index), word].join(' ')),
     );
     const path = depth === -1 ? rest : rest.slice(0, depth);
     const node = nodes.find((each) => each.words.join(' ') === path.join(' '))!;
@@ -120,7 +132,9 @@ describe('commands', () => {
   it('that are wrong are noticed', () => {
     expect(faultOf(['npx', 'rowmill', 'export', 'a', '--out', 'b'])).toBeNull();
     expect(faultOf(['rowmill', 'exprt', 'a'])).toBe('no command exprt');
-    expect(faultOf(['rowmill', 'resources', 'set', 'a', '--rat', '5'])).toBe('no option --rat of resources set');
+    expect(faultOf(['rowmill', 'resources', 'set', 'a', '--rat', '5'])).toBe(
+      'no option --rat of resources set',
+    );
     expect(faultOf(['npm', 'run', 'benhc'])).toBe('no script benhc');
   });
 });
@@ -128,7 +142,10 @@ describe('commands', () => {
 describe('requests with curl', () => {
   const requests = written('sh').flatMap((sample) => {
     const variables = Array.from(sample.code.matchAll(/^(\w+)="(.*)"$/gm));
-    const code = variables.reduce((text, [, name, value]) => text.replaceAll(`"$${name}"`, `"${value}"`), sample.code);
+    const code = variables.reduce(
+      (text, [, name, value]) => text.replaceAll(`"$${name}"`, `"${value}"`),
+      sample.code,
+    );
     return shellCommands(code)
       .map((words) => words.slice(words.indexOf('curl')))
       .filter(([program]) => program === 'curl')
@@ -147,8 +164,7 @@ describe('requests with curl', () => {
     const path = words.map((word) => /(\/api\/[^?]*)/.exec(word)?.[1]).find((found) => found !== undefined);
     const plain = path!.replace('/api/v1/', '/api/');
     const route = Object.values(ROUTES).find(
-      (each) =>
-        each.method === method && new RegExp(`^${each.path.replace(/:\w+/g, '[^/]+')}$`).test(plain),
+      (each) => each.method === method && new RegExp(`^${each.path.replace(/:\w+/g, '[^/]+')}$`).test(plain),
     );
     expect(route, `${method} ${path}`).toBeDefined();
     if (route!.access !== 'open') expect(headers).toMatch(/^authorization: bearer /im);

@@ -58,7 +58,8 @@ export function modulesOf(blocks: readonly Sample[]): Map<string, string> {
 /** The simple commands of a shell script, as words. Quotes are removed; comments and redirections are left out. */
 export function shellCommands(script: string): string[][] {
   const commands: string[][] = [[]];
-  const token = /\s#[^\n]*|^#[^\n]*|\\\n|\n|\$\(|[|&;()]+|>+\s*\S+|(?:'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"|&;()])+/gm;
+  const token =
+    /\s#[^\n]*|^#[^\n]*|\\\n|\n|\$\(|[|&;()]+|>+\s*\S+|(?:'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"|&;()])+/gm;
   for (const [found] of script.matchAll(token)) {
     if (/^\s?#/.test(found) || found === '\\\n' || found.startsWith('>')) continue;
     if (/^(\n|\$\(|[|&;()]+)$/.test(found)) commands.push([]);
