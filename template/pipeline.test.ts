@@ -9,12 +9,12 @@ test('converts a price to euros', async () => {
   assert.deepEqual(results[0].result, { euros: 9.2 });
 });
 
-test('does not find a currency that does not exist', async () => {
+test('reports an unknown currency as not found', async () => {
   const { results } = await runPipeline(prices, [{ product: 'lamp', price: '10', currency: 'XXX' }]);
   assert.equal(results[0]?.status, 'NOT_FOUND');
 });
 
-test('waits as long as the service asks for, in virtual time', async () => {
+test('respects Retry-After, in virtual time', async () => {
   const { results, virtualMs } = await runPipeline(
     prices,
     [{ product: 'lamp', price: '10', currency: 'USD' }],

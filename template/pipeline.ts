@@ -1,5 +1,5 @@
-// Two phases: look up the rate of a currency, then convert the price. What a phase returned is stored, so a crash in
-// the second phase never repeats the first.
+// Two phases: look up the rate of a currency, then convert the price. The result of a phase is stored, so a crash in the
+// second phase never repeats the first.
 import { definePipeline, notFound } from 'rowmill';
 import { z } from 'zod';
 
@@ -7,20 +7,20 @@ const EUROS: Record<string, number> = { EUR: 1, USD: 0.92, GBP: 1.17, CHF: 1.05,
 
 export const prices = definePipeline({
   name: 'prices',
-  // Cells of a file are text: coerce makes numbers of them. A row that does not fit ends as ERROR.
+  // Cells of a file are text: coerce turns them into numbers. A row that does not match ends as ERROR.
   input: z.object({ product: z.string().min(1), price: z.coerce.number(), currency: z.string().length(3) }),
   phases: [
     {
       name: 'rate',
-      // Rows that are worked on at once, and the time that each call has.
+      // Calls that run at the same time, and the time limit of each.
       concurrency: 5,
       timeoutMs: 10_000,
-      // A currency that is not there now will not be there in a minute either.
+      // Do not retry: a currency that is missing now will still be missing in a minute.
       retry: { not_found: { maxAttempts: 1 } },
       run: async (row) => {
-        // A real pipeline asks a service. Throw an answer that is not ok as httpError (import it from rowmill): Rowmill
-        // waits as long as Retry-After says, and tries 429, 5xx and timeouts again. Take signal and idempotencyKey from
-        // the second argument of run.
+        // A real pipeline calls a service. Throw httpError (from rowmill) for a response that is not ok: Rowmill
+        // retries 429, 5xx and timeouts, and respects Retry-After. The second argument of run has signal and
+        // idempotencyKey.
         //
         // const url = `https://rates.example/${row.currency}`;
         // const response = await fetch(url, { signal, headers: { 'Idempotency-Key': idempotencyKey } });
