@@ -4,10 +4,16 @@ import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
-  created_at, sealed_at, started_at, cancelled_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
-  input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts, budget_max, budget_per_item, paused_because, fingerprint,
-  extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
+const COLUMNS = `job_id as "jobId", owner_id as "ownerId", pipeline, phases, name, params, state, priority, generation,
+  item_count as "itemCount", last_error as "lastError", created_at as "createdAt", sealed_at as "sealedAt",
+  started_at as "startedAt", cancelled_at as "cancelledAt", finished_at as "finishedAt",
+  ingest_batch as "ingestBatch", ingest_checkpoint as "ingestCheckpoint", source,
+  input_columns as "inputColumns", ingest_report as "ingestReport", input_checksum as "inputChecksum",
+  key_columns as "keyColumns", updates_job_id as "updatesJobId", outputs,
+  pipeline_version as "pipelineVersion", finalize_attempts as "finalizeAttempts", fingerprint,
+  json_build_object('max', budget_max, 'perItem', budget_per_item) as budget,
+  case when state = 'PAUSED' then paused_because end as "pausedBecause",
+  (extract(epoch from ingest_expires_at - now()) * 1000)::float8 as "ingestLeaseMs"`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
 // Ownership is part of the query: a job of another owner is not found. Null owners match all.
@@ -20,41 +26,6 @@ const FIND_BY_PREFIX: Statement = {
   name: 'find-job-by-prefix',
   text: `select ${COLUMNS} from jobs where job_id::text like $1 || '%' order by created_at desc limit 2`,
 };
-
-interface JobRow {
-  job_id: string;
-  owner_id: string;
-  pipeline: string;
-  phases: string[];
-  name: string;
-  params: unknown;
-  state: JobState;
-  priority: number;
-  generation: number;
-  item_count: number;
-  last_error: string | null;
-  created_at: Date;
-  sealed_at: Date | null;
-  started_at: Date | null;
-  cancelled_at: Date | null;
-  finished_at: Date | null;
-  ingest_batch: string | null;
-  ingest_checkpoint: unknown;
-  source: JobSource | null;
-  input_columns: InputColumn[];
-  ingest_report: Partial<IngestReport>;
-  input_checksum: string | null;
-  key_columns: string[];
-  updates_job_id: string | null;
-  outputs: JobOutput[];
-  pipeline_version: string | null;
-  finalize_attempts: number;
-  budget_max: number | null;
-  budget_per_item: number | null;
-  paused_because: string | null;
-  fingerprint: string | null;
-  ingest_lease_ms: string | null;
-}
 
 export interface Job {
   jobId: string;
@@ -97,45 +68,9 @@ export interface Job {
   ingestLeaseMs: number | null;
 }
 
-function toJob(row: JobRow): Job {
-  return {
-    jobId: row.job_id,
-    ownerId: row.owner_id,
-    pipeline: row.pipeline,
-    phases: row.phases,
-    name: row.name,
-    params: row.params,
-    state: row.state,
-    priority: row.priority,
-    generation: row.generation,
-    itemCount: row.item_count,
-    lastError: row.last_error,
-    createdAt: row.created_at,
-    sealedAt: row.sealed_at,
-    startedAt: row.started_at,
-    cancelledAt: row.cancelled_at,
-    finishedAt: row.finished_at,
-    ingestBatch: row.ingest_batch,
-    ingestCheckpoint: row.ingest_checkpoint,
-    source: row.source,
-    inputColumns: row.input_columns,
-    ingestReport: row.ingest_report,
-    inputChecksum: row.input_checksum,
-    keyColumns: row.key_columns,
-    updatesJobId: row.updates_job_id,
-    outputs: row.outputs,
-    pipelineVersion: row.pipeline_version,
-    finalizeAttempts: row.finalize_attempts,
-    budget: { max: row.budget_max, perItem: row.budget_per_item },
-    pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
-    fingerprint: row.fingerprint,
-    ingestLeaseMs: row.ingest_lease_ms === null ? null : Number(row.ingest_lease_ms),
-  };
-}
-
 export async function readJob(db: Executor, jobId: string): Promise<Job | null> {
-  const { rows } = await db.run<JobRow>(READ_JOB, [jobId]);
-  return rows[0] ? toJob(rows[0]) : null;
+  const { rows } = await db.run<Job>(READ_JOB, [jobId]);
+  return rows[0] ?? null;
 }
 
 /** Returns null if there is no such job or it belongs to another owner; null owners match all. */
@@ -144,13 +79,13 @@ export async function readVisibleJob(
   jobId: string,
   owners: readonly string[] | null,
 ): Promise<Job | null> {
-  const { rows } = await db.run<JobRow>(READ_VISIBLE_JOB, [jobId, owners]);
-  return rows[0] ? toJob(rows[0]) : null;
+  const { rows } = await db.run<Job>(READ_VISIBLE_JOB, [jobId, owners]);
+  return rows[0] ?? null;
 }
 
 /** Returns no job, one, or two if the prefix is ambiguous. */
 export async function findJobsByPrefix(db: Executor, prefix: string): Promise<Job[]> {
-  return (await db.run<JobRow>(FIND_BY_PREFIX, [prefix.toLowerCase()])).rows.map(toJob);
+  return (await db.run<Job>(FIND_BY_PREFIX, [prefix.toLowerCase()])).rows;
 }
 
 const READ_JOB_PARAMS: Statement = {
