@@ -174,7 +174,8 @@ export const jobRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/jobs/preview',
-    summary: 'Preview how a file would be read: dialect, columns, first rows, mapping, problems. Nothing is stored.',
+    summary:
+      'Preview how a file would be read: dialect, columns, first rows, mapping, problems. Nothing is stored.',
     access: 'member',
     scope: 'write',
     body: z.strictObject({

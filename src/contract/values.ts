@@ -49,7 +49,6 @@ export const flag = z.enum(['true', 'false']).transform((text) => text === 'true
 
 export const jobState = z.enum(JOB_STATES);
 
-/** Outcome of a finished job. */
 export const jobOutcome = z.enum(JOB_OUTCOMES);
 
 /** Status of a row in lists and exports. */

@@ -1,5 +1,5 @@
-// An administrator changes an account. A new role or password ends its sessions. Disabling it also revokes its keys
-// and disables the webhooks it created. At least one administrator can always sign in.
+// An administrator changes an account. A new role or password ends its sessions. Disabling it ends them too, revokes
+// its keys and disables the webhooks it created. At least one administrator can always sign in.
 
 import type { Role } from '../../core/accounts/role.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';

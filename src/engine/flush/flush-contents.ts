@@ -87,8 +87,8 @@ export class FlushContents {
       for (const child of children)
         this.children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
     if (counted) this.counted.push({ seq, counted });
-    // This phase has a new result, so its earlier contributions are taken back. A terminal outcome has no later
-    // phases, so theirs are taken back too.
+    // This phase has a new result, so its earlier contributions are taken back. After a terminal outcome, those of
+    // later phases are taken back too.
     if (this.#takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
       this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#phase : LAST_PHASE });
   }

@@ -129,8 +129,8 @@ export async function createJob(
 }
 
 /**
- * Rows that are left of a removed job would be mistaken for rows of the new one. A separate statement, because it
- * must see the latest commits.
+ * Remaining rows of a deleted job would be mistaken for rows of the new one. A separate statement, because it must
+ * see the latest commits.
  */
 async function refuseWhileRemoved(tx: Transaction, jobId: string): Promise<void> {
   if (!(await isBeingRemoved(tx, jobId))) return;

@@ -1,5 +1,5 @@
-// Pauses a job: nothing more is claimed. Running items finish and are recorded. Workers release items that have not
-// started at their next poll. Reading its file continues.
+// Pauses a job: nothing more is claimed. Running items finish and are recorded. At their next poll, workers release
+// items that have not started. Reading its file continues.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { pauseJobRow } from '../../store/commands/jobs/pause-job.ts';
 import type { EngineContext } from '../engine-context.ts';

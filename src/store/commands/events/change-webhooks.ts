@@ -77,7 +77,6 @@ export interface NewWebhook {
   description: string;
   /** Encrypted. */
   secret: string;
-  /** Account that creates it. */
   createdBy: string;
 }
 

@@ -20,7 +20,7 @@ export interface NewSpan {
   /** Infinity: held until released. */
   delayMs: number;
   attempt: number;
-  /** As in core/failure-counts. */
+  /** As in core/errors/failure-counts.ts. */
   failures: string;
   crashes: number;
 }

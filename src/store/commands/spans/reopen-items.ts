@@ -13,8 +13,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 // If the output of the previous phase is missing or older than the item's input, it starts at the first phase.
 //
 // An item that was not found continues with the next strategy of its pipeline: `tried` counts how often it was not
-// found at that phase with this input, and the span carries the count (core/failure-counts). Jobs without such items
-// skip this lookup.
+// found at that phase with this input, and the span carries the count (core/errors/failure-counts). Jobs without
+// such items skip this lookup.
 //
 // `candidates` finds results without reading others: by the partial index results_not_done, by primary key for
 // selected items, and otherwise by reading all results of a window of seqs ($3 to $4).

@@ -21,7 +21,7 @@ export interface StoredCounter {
   entity: string;
   /** In stored order. */
   measures: string[];
-  /** Its values belong to the owner EVERYBODY. */
+  /** One set of values for all owners. */
   shared: boolean;
   createdAt: Date;
 }
