@@ -65,8 +65,8 @@ it.each(['the claim', 'a read after it'])('releases all items when the reply to 
   };
   if (lost === 'the claim')
     claims.claims.db = {
-      runArrays: async (...query: Parameters<EngineContext['db']['runArrays']>) => {
-        await context.db.runArrays(...query);
+      run: async (...query: Parameters<EngineContext['db']['run']>) => {
+        await context.db.run(...query);
         return fail();
       },
     } as unknown as EngineContext['db'];

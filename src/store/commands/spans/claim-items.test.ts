@@ -18,7 +18,7 @@ import {
 } from '../../../core/items/seq-ranges.ts';
 import type { EngineContext } from '../../../engine/engine-context.ts';
 import { rescueLeases } from '../../../engine/flush/rescue-leases.ts';
-import { sessionParameters } from '../../../platform/database.ts';
+import { type Executor, type Statement, sessionParameters } from '../../../platform/database.ts';
 import { type ClaimedSpan, type ClaimRequest, claimItems } from './claim-items.ts';
 
 const database = useTestDatabase();
@@ -385,12 +385,11 @@ describe('the plan of a claim', () => {
   async function explain(request: ClaimRequest): Promise<PlanNode> {
     let sent: { text: string; values: unknown[] } | null = null;
     const recorder = {
-      runArrays: async ({ text }: { text: string }, values: unknown[] = []) => {
+      run: async ({ text }: Statement, values: unknown[] = []) => {
         sent = { text, values };
-        return [];
+        return { rows: [] };
       },
-      run: () => Promise.reject(new Error('a claim is one statement')),
-    };
+    } as unknown as Executor;
     await claimItems(recorder, request);
     const { text, values } = sent!;
     await database.query('begin');
