@@ -105,7 +105,7 @@ test.runIf(isDeep)(
   'a whole crawl takes 95 % fewer transactions than one per page, claims and limits included',
   async () => {
     const large = generateSite({ pages: 8000, seed: 7 });
-    const running = await startSite(large, { latencyMs: [0, 1], limitPerSecond: 10_000 });
+    const running = await startSite(large, { latencyMs: [20, 60], limitPerSecond: 10_000 });
     cleanups.push(() => running.stop());
     const settings = {
       emitMaxDepth: 100,

@@ -5,6 +5,8 @@ import { foldCounterDeltas } from '../../store/commands/counters/fold-counter-de
 import type { EngineContext } from '../engine-context.ts';
 
 const FOLD_INTERVAL_MS = 2000;
+/** For a process without counters, in case the processes that have them are gone. */
+const IDLE_INTERVAL_MS = 60_000;
 /** One step takes a few milliseconds. */
 const DELTAS_PER_STEP = 5000;
 
@@ -19,10 +21,10 @@ export async function foldCounters(context: EngineContext): Promise<number> {
   }
 }
 
-export function createCounterFolder(context: EngineContext): PeriodicService {
+export function createCounterFolder(context: EngineContext, hasCounters: boolean): PeriodicService {
   return new PeriodicService({
     name: 'counter folder',
-    intervalMs: FOLD_INTERVAL_MS,
+    intervalMs: hasCounters ? FOLD_INTERVAL_MS : IDLE_INTERVAL_MS,
     events: context.events,
     work: () => foldCounters(context),
   });

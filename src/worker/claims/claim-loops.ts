@@ -131,7 +131,7 @@ export class ClaimLoops {
   }
 
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
-    const { context, leases, writer } = this.#options;
+    const { context, finder, leases, writer } = this.#options;
     const { demand, itemMs } = pool;
     const leftMs = this.#options.leftMs();
     const asked = sizeOfClaim(pool, context.claims.settings, leftMs, isGuest ? work.owner : null);
@@ -147,6 +147,7 @@ export class ClaimLoops {
     }
     if (!claim) return false;
     const { jobId, phase, items } = claim;
+    if (items.length < asked) finder.miss(work);
     const ms = monotonicMs() - startedMs;
     const bytes = items.reduce((sum, item) => sum + item.input.length, 0);
     demand.claimMs.add(ms);

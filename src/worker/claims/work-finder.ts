@@ -70,7 +70,7 @@ export class WorkFinder {
     return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
   }
 
-  /** Notes that nothing could be claimed there. The work is not offered again before the next query. */
+  /** Notes that a claim found nothing, or fewer items than it asked for: the next query comes before the next claim. */
   miss(work: ClaimableWork): void {
     this.#known = this.#known.filter((other) => other !== work);
     this.#backoffMs = Math.max(this.#backoffMs, MISS_MS);

@@ -50,7 +50,10 @@ export function createSharedServices(
   return [
     createSweeper(context),
     createLedgerFolder(context),
-    createCounterFolder(context),
+    createCounterFolder(
+      context,
+      pipelines.some(({ counters }) => counters.length > 0),
+    ),
     createBlobCollector(context),
     createIdleResources(context),
     createResourceSampler(context),
