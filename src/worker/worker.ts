@@ -48,7 +48,7 @@ const MIN_FLUSH_MS = 2000;
 
 const RUNS_ONE_ALONE = {
   share: 0,
-  reason: 'it runs one row alone, because earlier processes crashed while running it',
+  reason: 'it runs one row alone after earlier processes crashed while running it',
 };
 
 export type { WorkerOptions };
