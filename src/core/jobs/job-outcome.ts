@@ -1,5 +1,4 @@
-// The outcome of a finished job, in one word. The state says that the job is finished; the outcome says how its rows
-// did.
+// The outcome of a finished job in one word: whether its rows succeeded.
 //
 //   succeeded   every row is DONE or SKIPPED (skipping is intended). Also a job without rows
 //   failed      no row is DONE and at least one is ERROR, NOT_FOUND or CANCELLED; or the job itself is FAILED
