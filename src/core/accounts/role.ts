@@ -1,3 +1,4 @@
-// What people may do: a viewer looks, a member makes and changes jobs, an administrator everything, for all.
+// Roles of accounts: a viewer can read, a member can create and change jobs, an administrator can do everything for
+// all.
 export const ROLES = ['viewer', 'member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,6 +1,6 @@
-// Failed attempts of an item at one phase, counted by class. A span carries them for all its items as a short text in a
-// fixed order, "overloaded=2 throttled=1", so that equal histories are equal texts. Reprocessing begins at none, and with
-// "tried=2" where the item was not found before: so many strategies have had their turn.
+// Failed attempts of an item at one phase, counted by error class. A span stores them for all its items as a short
+// text in a fixed order, such as "overloaded=2 throttled=1", so that equal histories are equal texts. Reprocessing
+// starts without failures, or with "tried=2" if two strategies did not find the item before.
 import { ERROR_CLASSES, type ErrorClass } from '../items/outcome.ts';
 
 export const NO_FAILURES = '';
@@ -16,8 +16,8 @@ export function failuresOf(counts: string, errorClass: ErrorClass | typeof TRIED
 }
 
 /**
- * Whose turn it is among the ways to look for something: the next one after each time it was not found, in this generation
- * and in those before, and round again.
+ * The strategy of the next attempt: the next one after each not_found, in this generation and earlier ones, starting
+ * over after the last.
  */
 export function strategyOf(strategies: readonly string[], counts: string): string | undefined {
   const turns = failuresOf(counts, TRIED) + failuresOf(counts, 'not_found');

@@ -105,7 +105,7 @@ describe('checkExportFilter', () => {
     expect(attempt).toThrow(/^expected .*, got /);
   });
 
-  it('accepts what it documents', () => {
+  it('accepts the documented filters', () => {
     checkExportFilter({
       statuses: ['PENDING', 'DONE'],
       phase: 0,

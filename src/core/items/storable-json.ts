@@ -6,7 +6,7 @@ export type StorableJson =
   | { ok: true; json: string; bytes: number; replaced: boolean }
   | { ok: false; reason: string };
 
-/** What to do with characters that PostgreSQL cannot store. */
+/** Treatment of characters that PostgreSQL cannot store. */
 export type UnstorablePolicy = 'fail' | 'replace';
 
 // Matches each escape as a whole, so that an escaped backslash followed by "u0000" is not changed.

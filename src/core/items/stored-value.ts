@@ -1,6 +1,6 @@
 // The type of a value after it was stored as JSON and read again, which is the type of `context.previous`.
 
-/** Values without a JSON form. As the whole value they fail the item; as a field they are left out. */
+/** Values without a JSON form. They fail the item if they are the whole value, and are left out as a field. */
 type NoJson = ((...given: never[]) => unknown) | symbol;
 
 export type StoredValue<Value> = unknown extends Value

@@ -6,7 +6,7 @@ export interface StatusChange {
   before: ItemStatus | null;
   after: ItemStatus;
   items: number;
-  /** How many of these items have a different result or error than before. */
+  /** The part of `items` with a different result or error than before. */
   otherResult: number;
 }
 
