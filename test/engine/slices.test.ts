@@ -416,7 +416,9 @@ describe('a slice that cannot be', () => {
       code: 'PIPELINE_NOT_FOUND',
       message: `cannot run job ${jobId} here: no pipeline was given`,
     });
-    await refused([named('p', '2', 'a', 'b')]).toThrow(`the given pipelines do not include the pipeline ${name}`);
+    await refused([named('p', '2', 'a', 'b')]).toThrow(
+      `the given pipelines do not include the pipeline ${name}`,
+    );
     await refused([named(name, '1', 'a', 'b')]).toThrow(
       `the given pipelines do not include version 2 of the pipeline ${name}; they have 1`,
     );

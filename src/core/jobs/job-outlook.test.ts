@@ -24,13 +24,13 @@ describe('the next slice', () => {
     ['now: only the finalizing is left', { hasSpans: false }, 0],
     ['not without an action: no items yet', { state: 'INGESTING', sealed: false, hasSpans: false }, null],
     ['now: no process reads the file', { state: 'INGESTING', sealed: false, fileInMs: 0 }, 0],
-    ['after the polling interval: another process reads', { state: 'INGESTING', sealed: false, fileInMs: 9000 }, 2000],
-    ['now: an unfinished cancellation', { state: 'CANCELLING' }, 0],
     [
-      'when finalizing may be retried',
-      { state: 'FINALIZING', hasSpans: false, finalizeInMs: 700.5 },
-      701,
+      'after the polling interval: another process reads',
+      { state: 'INGESTING', sealed: false, fileInMs: 9000 },
+      2000,
     ],
+    ['now: an unfinished cancellation', { state: 'CANCELLING' }, 0],
+    ['when finalizing may be retried', { state: 'FINALIZING', hasSpans: false, finalizeInMs: 700.5 }, 701],
   ] as const)('is worthwhile %s', (_, given, expected) => {
     expect(nextSliceInMs(outlook(given), 2000)).toBe(expected);
   });

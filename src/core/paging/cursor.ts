@@ -95,8 +95,5 @@ function shown(value: unknown): string {
 }
 
 export function refuseCursor(reason: string): never {
-  throw new RowmillError(
-    'CURSOR_INVALID',
-    `expected the next or previous cursor of another page: ${reason}`,
-  );
+  throw new RowmillError('CURSOR_INVALID', `expected the next or previous cursor of another page: ${reason}`);
 }

@@ -33,7 +33,10 @@ export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure:
   if (delayMs !== null) {
     const over = item.charge && overItemBudget(item.charge, item.charge.spentBefore + (item.realCost ?? 0));
     if (over === null) return itemOutcome(item, 'retry', 'ERROR', null, failure, delayMs);
-    const message = toStorableText(`${over}; the last call failed with: ${failure.message}`, MAX_ERROR_LENGTH);
+    const message = toStorableText(
+      `${over}; the last call failed with: ${failure.message}`,
+      MAX_ERROR_LENGTH,
+    );
     return itemOutcome(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
   }
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
