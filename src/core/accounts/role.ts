@@ -1,4 +1,3 @@
-// Roles of accounts: a viewer can read, a member can create and change jobs, an administrator can do everything for
-// all.
+// Account roles: a viewer reads, a member creates and changes jobs, an administrator does everything, for all owners.
 export const ROLES = ['viewer', 'member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];

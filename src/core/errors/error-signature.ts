@@ -1,6 +1,5 @@
 // Groups errors that differ only in details: numbers, ids, addresses, quoted values, and names that follow certain
-// words. A group can be skipped or changed as a whole, so two errors in one group are worse than two groups for one
-// error.
+// words. A group can be skipped or changed as a whole, so merging two errors is worse than splitting one.
 
 const MAX_SIGNATURE_LENGTH = 200;
 

@@ -15,10 +15,7 @@ export function failuresOf(counts: string, errorClass: ErrorClass | typeof TRIED
   return 0;
 }
 
-/**
- * The strategy of the next attempt: the next one after each not_found, in this generation and earlier ones, starting
- * over after the last.
- */
+/** The strategy of the next attempt: moves on at each not_found, in this and earlier generations, and wraps around. */
 export function strategyOf(strategies: readonly string[], counts: string): string | undefined {
   const turns = failuresOf(counts, TRIED) + failuresOf(counts, 'not_found');
   return strategies[turns % strategies.length];

@@ -1,5 +1,4 @@
-// The error for an HTTP response that is not ok. Its class follows from the status, its wait from the Retry-After
-// header.
+// The error for an HTTP response that is not ok. Its class follows from the status, its wait from Retry-After.
 
 const MAX_BODY_LENGTH = 300;
 

@@ -100,9 +100,8 @@ function valueHolds(value: unknown, wanted: string): boolean {
   return values.some((each) => cellText(each).toLowerCase().includes(wanted));
 }
 
-// Letters and blanks look the same in JSON text and in a cell; digits and punctuation may not (1.10, \", `: `). i and
-// k are excluded, because two non-ASCII characters become i and k in lower case. A single letter may be the e of
-// 1e+21.
+// Letters and blanks look the same in JSON text and in a cell; digits and punctuation may not (1.10, \", `: `). i and k
+// are excluded, because two non-ASCII characters become i and k in lower case. A single letter may be the e of 1e+21.
 const PLAIN_RUN = /[a-hjl-z ]{2,}/g;
 
 /**

@@ -1,5 +1,4 @@
-// Limits repeated log lines: a few lines of each kind per time window. The next line that is written reports how many
-// were left out.
+// Limits repeated log lines: a few lines of each kind per time window. The next line reports how many were left out.
 
 const WINDOW_MS = 10_000;
 const LINES_PER_WINDOW = 10;

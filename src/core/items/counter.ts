@@ -1,5 +1,4 @@
-// Definitions of counters and the contributions of items to them, as pure values. docs/counters.md has the exactness
-// rules.
+// Definitions of counters and the contributions of items to them, as pure values. See docs/counters.md for the rules.
 import { RowmillError } from '../errors/rowmill-error.ts';
 
 export const COUNT_MODES = ['add', 'replace'] as const;

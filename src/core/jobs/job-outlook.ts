@@ -24,9 +24,8 @@ export function mayHaveWork(outlook: JobOutlook, withinMs: number): boolean {
 }
 
 /**
- * Milliseconds until a slice is worthwhile. 0: now. Null: the job is finished, or must first be resumed, sealed or
- * given more items. Other processes may release items long before their lease expires, so check again after
- * `lookAgainMs`.
+ * Milliseconds until a slice is worthwhile. 0: now. Null: the job is finished, or first needs a resume, a seal or more
+ * items. Other processes may release items before their lease expires, so check again after `lookAgainMs`.
  */
 export function nextSliceInMs(outlook: JobOutlook, lookAgainMs: number): number | null {
   const { state, sealed, hasSpans, readyInMs, leaseEndsInMs, fileInMs, finalizeInMs } = outlook;

@@ -1,6 +1,5 @@
-// Times that a process measured for the phases of a job, in a form that another process can start with: samples of item
-// and claim times, which determine claim sizes and lease lengths. Stored samples are validated, and invalid parts are
-// left out.
+// Times that a process measured for the phases of a job, in a form that another process can start with: samples of
+// item and claim times, which determine claim sizes and lease lengths. Invalid parts of stored samples are ignored.
 import type { QuantileWindow } from '../claims/quantile-window.ts';
 
 /** Enough for a quartile and a slow tail, and soon outweighed by new measurements. */

@@ -1,6 +1,5 @@
 // The steps of a chart over time. The ledger is folded into minutes after a while; younger entries can be shown in
-// seconds. The chart of a running job ends with a completed step, because an unfinished one would look like a
-// decline.
+// seconds. The chart of a running job ends with a completed step, because an unfinished one would look like a decline.
 
 const MINUTE_MS = 60_000;
 const FINE_STEPS_MS = [1000, 2000, 5000, 10_000, 15_000, 30_000];

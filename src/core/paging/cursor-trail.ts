@@ -1,5 +1,4 @@
-// The cursor that clients hold: the start of their page and the starts of the pages before it, so that they can go
-// back.
+// The cursor that clients hold: the start of their page and of the pages before it, so that they can go back.
 import { refuseCursor } from './cursor.ts';
 
 export interface CursorTrail {

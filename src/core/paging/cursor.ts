@@ -95,5 +95,8 @@ function shown(value: unknown): string {
 }
 
 export function refuseCursor(reason: string): never {
-  throw new RowmillError('CURSOR_INVALID', `expected the next or previous cursor of another page: ${reason}`);
+  throw new RowmillError(
+    'CURSOR_INVALID',
+    `expected the cursor from next or previous of another page: ${reason}`,
+  );
 }

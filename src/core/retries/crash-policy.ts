@@ -40,8 +40,7 @@ export function judgeCrash(items: SeqRanges, crashes: number, maxCrashes = MAX_C
 
 /**
  * For an expired lease: its process died unobserved, stalled or lost the database. The first time says nothing about
- * its items. The second time counts as a crash; otherwise an item that crashes unsupervised processes would run
- * forever.
+ * its items. The second time counts as a crash, or an item that crashes unsupervised processes would run forever.
  */
 export function judgeExpiry(items: SeqRanges, crashes: number): CrashVerdict {
   if (crashes === 0) return { kind: 'requeue', parts: [{ items, crashes: EXPIRED_ONCE }] };
