@@ -76,7 +76,7 @@ function failedInstead(outcome: RecordedOutcome, error: Error): RecordedOutcome 
     message: `the outcome cannot be stored: ${error.message}`,
   } as const;
   const common = { seq, kind: 'terminal', json: null, delayMs: 0, handlerMs, cost } as const;
-  // The outcome counted nothing, so the counter overflowed on taking back earlier contributions. Keep those
+  // The outcome counted nothing, so taking back earlier contributions put the counter out of range. Keep those
   // contributions (`keepsCounted`), and keep the item's own failure if it has one.
   if (error instanceof CounterRangeError && !outcome.counted?.length) {
     if (outcome.keepsCounted) return null;
