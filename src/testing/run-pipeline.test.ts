@@ -261,7 +261,7 @@ describe('crashes', () => {
     expect(run.results[1]).toMatchObject({
       status: 'ERROR',
       errorClass: 'crashed',
-      error: 'the process that ran this item ended without an answer, 3 times',
+      error: 'the worker process crashed or stalled 3 times while running this item',
     });
   });
 });

@@ -1,5 +1,5 @@
-// A worker: claims items of its pipelines, runs them and writes their outcomes. This file only connects the parts; each
-// part has its own file.
+// A worker: claims items of its pipelines, runs them and writes their outcomes. This file only connects its parts,
+// which have files of their own.
 import type { Ability } from '../core/claims/ability.ts';
 import { type LearnedTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
@@ -48,7 +48,7 @@ const MIN_FLUSH_MS = 2000;
 
 const RUNS_ONE_ALONE = {
   share: 0,
-  reason: 'it runs one row alone, because earlier processes crashed while running it',
+  reason: 'it runs one row alone after earlier processes crashed while running it',
 };
 
 export type { WorkerOptions };

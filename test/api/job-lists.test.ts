@@ -249,7 +249,7 @@ describe('a job', () => {
     const reader = apiReader(url);
     const askedAt = Date.now();
     const { eta, perSecond, rateWindowMs } = await reader.read('getJob', { jobId });
-    expect(eta!.basis).toMatch(/^400 rows left \(500 steps\) at [\d.]+ steps\/s, as over the last 60 s$/);
+    expect(eta!.basis).toMatch(/^400 rows left \(500 steps\) at [\d.]+ steps\/s, based on the last 60 s$/);
     const inSeconds = (Date.parse(eta!.at) - askedAt) / 1000;
     expect(inSeconds).toBeGreaterThan(45);
     expect(inSeconds).toBeLessThan(300);
@@ -266,7 +266,7 @@ describe('a job', () => {
     });
   });
 
-  test('says why rows wait although there are slots for them', async () => {
+  test('says why rows are waiting although slots are free', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await jobWithItems(context.engine, { items: 10 });
     await database.query(`update jobs set state = 'RUNNING', sealed_at = now() where job_id = $1`, [jobId]);
@@ -275,10 +275,10 @@ describe('a job', () => {
     expect(await because()).toBeNull();
     await database.query(
       `insert into workers (worker_id, name, version, pipelines, abilities, pressure)
-       values (gen_random_uuid(), 'pid 7', '1', '{test}', '[]', '{"share": 0.25, "reason": "flushMs is 3000, its bound 2000"}')`,
+       values (gen_random_uuid(), 'pid 7', '1', '{test}', '[]', '{"share": 0.25, "reason": "flushMs is 3000, above 2000"}')`,
     );
     expect(await because()).toBe(
-      'rows wait although there are slots for them: worker pid 7 takes on 25 % of what it could, because flushMs is 3000, its bound 2000',
+      'rows are waiting although slots are free: worker pid 7 uses 25 % of its slots, because flushMs is 3000, above 2000',
     );
     await database.query(`update jobs set state = 'PAUSED' where job_id = $1`, [jobId]);
     expect(await because()).toBeNull();

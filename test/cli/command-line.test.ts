@@ -112,7 +112,7 @@ test('an item that ends the process fails alone, and the run goes on', async () 
     'poison-results.jsonl',
   ]);
   expect(code).toBe(3);
-  expect(stdout).toContain('ended without an answer, 3 times');
+  expect(stdout).toContain('the worker process crashed or stalled 3 times');
   // The process that saw the worker die takes its rows back, and logs it.
   expect(stderr).toMatch(/"level":40.*"workerId":"[^"]+","items":\d+,"failed":1,"msg":"lease rescued"/);
   expect(stderr).not.toContain('"level":30');

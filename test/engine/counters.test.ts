@@ -343,7 +343,7 @@ describe('what cannot be counted', () => {
       [{ scope: '', entity: 'd' }, { notes: 1 }, /expected the scope .* of 1 to 500 bytes, got ""/],
       [{ scope: 'a', entity: 'é'.repeat(501) }, { notes: 1 }, /expected the entity .* of 1 to 1000 bytes/],
       [{ scope: 'a', entity: 'x\0y' }, { notes: 1 }, /NUL character/],
-      [{ scope: 'a', entity: '\ud800' }, { notes: 1 }, /half a surrogate pair/],
+      [{ scope: 'a', entity: '\ud800' }, { notes: 1 }, /unpaired surrogates/],
       [{ scope: 'a' }, { notes: 1 }, /expected the entity .*, got undefined/],
       [null, { notes: 1 }, /to be given \{ scope, entity \}, got null/],
       [{ scope: 'a', entity: 'd' }, null, /numbers by measure, got null/],

@@ -416,10 +416,12 @@ describe('a slice that cannot be', () => {
       code: 'PIPELINE_NOT_FOUND',
       message: `cannot run job ${jobId} here: no pipeline was given`,
     });
-    await refused([named('p', '2', 'a', 'b')]).toThrow(`nothing that was given has the pipeline ${name}`);
-    await refused([named(name, '1', 'a', 'b')]).toThrow(
-      `nothing that was given has version 2 of the pipeline ${name}; they have 1`,
+    await refused([named('p', '2', 'a', 'b')]).toThrow(
+      `the given pipelines do not include the pipeline ${name}`,
     );
-    await refused([named(name, '2', 'a', 'c')]).toThrow('the job has a, b, those given have a, c');
+    await refused([named(name, '1', 'a', 'b')]).toThrow(
+      `the given pipelines do not include version 2 of the pipeline ${name}; they have 1`,
+    );
+    await refused([named(name, '2', 'a', 'c')]).toThrow('the job has a, b, the given pipelines have a, c');
   });
 });

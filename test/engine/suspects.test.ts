@@ -76,7 +76,7 @@ test('another job runs to its end while suspects run, one span of them at a time
   await whenFinished(rowmill, await other.submit(100));
   expect(suspected.running, 'the suspects are still running').toBe(2);
   expect(await slowBecause(suspectedId)).toBe(
-    'rows wait although there are slots for them: 4 rows were on a worker whose process ended without an answer, and a worker runs one group of such rows at a time',
+    'rows are waiting although slots are free: 4 rows were on a worker that crashed, and a worker runs one group of such rows at a time',
   );
   suspected.gate.admit(6);
   await whenFinished(rowmill, suspectedId);

@@ -21,15 +21,15 @@ test('any other thrown value has a message', () => {
 test('problems of a form are listed by field, without the path of the request', () => {
   const error = new RowmillApiError({
     code: 'REQUEST_INVALID',
-    message: 'body.days: expected a number, got a text',
+    message: 'body.days: expected a number, got text',
     hint: 'Correct the request; the issues say where. /api/openapi.json describes it.',
     issues: [
-      { path: 'body.days', message: 'expected a number, got a text' },
-      { path: 'body.name', message: 'expected a text that is not empty' },
+      { path: 'body.days', message: 'expected a number, got text' },
+      { path: 'body.name', message: 'expected non-empty text' },
     ],
   });
   expect(errorWords(error)).toEqual({
-    text: 'days: expected a number, got a text; name: expected a text that is not empty',
+    text: 'days: expected a number, got text; name: expected non-empty text',
     hint: '',
   });
 });

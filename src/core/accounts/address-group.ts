@@ -1,5 +1,5 @@
-// Who counts as one caller by address. Of IPv6 one subscriber has a network of 64 bits, so addresses of it count as one;
-// an IPv4 address that is written as IPv6 is the IPv4 address.
+// Groups caller addresses for limits. An IPv6 subscriber has a /64 network, so all addresses of one /64 count as one
+// caller. An IPv4 address mapped to IPv6 counts as the IPv4 address.
 
 export function addressGroup(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

@@ -1,3 +1,3 @@
-// What people may do: a viewer looks, a member makes and changes jobs, an administrator everything, for all.
+// Account roles: a viewer reads, a member creates and changes jobs, an administrator does everything, for all owners.
 export const ROLES = ['viewer', 'member', 'admin'] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,11 +1,11 @@
-// Why a password is too easy to guess; null when it is not. Length is what makes passwords hard, so there are no rules about
-// signs; refused are those that everybody tries first. The text never quotes the password.
+// Explains why a password is too easy to guess. Length makes passwords strong, so there are no rules about character
+// types; common passwords are refused. The reason never quotes the password.
 
 const LEAST_LENGTH = 12;
-/** What has to be left of a password without the name of its account. */
+/** Minimum length of a password after the account name is removed from it. */
 const LEAST_BESIDE_NAME = 8;
 
-/** Beginnings and whole passwords of the common lists that are long enough to pass; digits and signs at the end do not count. */
+/** Common passwords, and stems that are long enough with digits and punctuation added at the end. */
 const COMMON = new Set([
   'password',
   'passwordpassword',
@@ -75,12 +75,12 @@ export function weakPasswordBecause(password: string, userId: string): string | 
     return `expected a password of at least ${LEAST_LENGTH} characters`;
   const plain = password.normalize('NFKC').toLowerCase();
   if (new Set(plain).size < 5) return 'the password repeats a few characters';
-  if (isRun(plain)) return 'the password is a run of neighbouring characters';
+  if (isRun(plain)) return 'the password is a sequence of consecutive characters';
   const stem = withoutSignsAtEnd(plain);
-  if (stem === '') return 'the password has nothing but digits and signs';
-  if (COMMON.has(plain) || COMMON.has(stem)) return 'the password is among those that everybody tries first';
+  if (stem === '') return 'the password has only digits and punctuation';
+  if (COMMON.has(plain) || COMMON.has(stem)) return 'the password is on the list of common passwords';
   if (plain.includes(userId) && plain.replaceAll(userId, '').length < LEAST_BESIDE_NAME)
-    return 'the password is little more than the name of the account';
+    return 'the password is little more than the account name';
   return null;
 }
 
@@ -90,7 +90,7 @@ function withoutSignsAtEnd(text: string): string {
   return signs.join('');
 }
 
-/** Such as 123456789012 or abcdefghijkl, up or down. */
+/** True for text such as 123456789012 or abcdefghijkl, ascending or descending. */
 function isRun(text: string): boolean {
   const codes = [...text].map((sign) => sign.codePointAt(0)!);
   const steps = codes.slice(1).map((code, index) => code - codes[index]!);

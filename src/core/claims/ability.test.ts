@@ -27,7 +27,7 @@ describe('a worker', () => {
   });
 });
 
-describe('a job that nobody can run', () => {
+describe('a job that no worker can run', () => {
   const wants = wanted('p', '1', 'a', 'b');
   it.each([
     ['no worker is running', []],
@@ -40,7 +40,7 @@ describe('a job that nobody can run', () => {
       'the phases of the pipeline p changed: the job has a, b, workers have a, c',
       [ability('p', '1', 'a', 'c')],
     ],
-  ])('says: %s', (reason, abilities) => {
+  ])('has the reason: %s', (reason, abilities) => {
     expect(blockedBecause(abilities, wants)).toBe(reason);
   });
 });
@@ -56,10 +56,10 @@ describe('a time slice', () => {
     expect(blockedBecause([slice], of('other'))).toBe('no worker is running');
   });
 
-  it('says what it was not given in its own words', () => {
+  it('has its own words for a missing pipeline', () => {
     expect(blockedBecause([], of('mine'), GIVEN_PIPELINES)).toBe('no pipeline was given');
     expect(blockedBecause([ability('q', null, 'a')], of('mine'), GIVEN_PIPELINES)).toBe(
-      'nothing that was given has the pipeline p',
+      'the given pipelines do not include the pipeline p',
     );
   });
 });

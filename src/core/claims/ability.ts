@@ -1,12 +1,12 @@
-// What a worker can run, and whether that is what a job wants. Phases are compared by name and order: a definition whose
-// phases were renamed or moved would read outputs that another phase stored.
+// Decides whether a worker can run a job. Phases are compared by name and order: a definition with renamed or moved
+// phases would read outputs that another phase stored.
 
 export interface Ability {
   pipeline: string;
-  /** Null: the definition has none, and runs only jobs that want none. */
+  /** Null: the definition has no version and runs only jobs that want none. */
   version: string | null;
   phases: readonly string[];
-  /** Of a time slice, which runs this job and no other. */
+  /** Set for a time slice, which runs only this job. */
   jobId?: string;
 }
 
@@ -27,7 +27,7 @@ export function canRun(ability: Ability, wanted: Wanted): boolean {
   );
 }
 
-/** Who lacks an ability, in the sentences of `blockedBecause`. */
+/** Subjects of the sentences of `blockedBecause`. */
 interface Holders {
   none: string;
   nobodyHas: string;
@@ -41,11 +41,11 @@ const WORKERS: Holders = {
 };
 export const GIVEN_PIPELINES: Holders = {
   none: 'no pipeline was given',
-  nobodyHas: 'nothing that was given has',
-  they: 'those given',
+  nobodyHas: 'the given pipelines do not include',
+  they: 'the given pipelines',
 };
 
-/** Why none of them can run it, for people; null when one can. */
+/** Explains to people why none of the workers can run the job; null if one can. */
 export function blockedBecause(
   abilities: readonly Ability[],
   wanted: Wanted,

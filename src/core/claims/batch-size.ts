@@ -1,11 +1,11 @@
-// How many rows the next ingest batch should have. Starts small and doubles while the database answers well within its
-// targets. When it does not, or when connections are waited for, another size is tried, and kept only if it stores rows
-// faster: on a machine where everything is slow, small batches are as slow as large ones and only hold fewer rows.
+// Chooses the size of the next ingest batch. Starts small and doubles while the database answers well within its
+// targets. If it does not, or if batches wait for connections, another size is tried and kept only if it stores rows
+// faster: on a slow machine, small batches are as slow as large ones and only contain fewer rows.
 //
 //   well within the targets ─► double
-//   near to them ─► try double, unless the last step up gained nothing
-//   too slow ─► try half for a few batches ─► faster per row: keep it, else go back, and later try double likewise
-//   after an error, or close to a deadline ─► shrink at once, whatever it costs per row
+//   near the targets ─► try double, unless the last increase gained nothing
+//   too slow ─► try half for a few batches ─► faster per row: keep it; otherwise revert, and later try double
+//   after an error, or close to a deadline ─► shrink immediately, regardless of the cost per row
 import { QuantileWindow } from './quantile-window.ts';
 
 export interface BatchBounds {
@@ -13,38 +13,38 @@ export interface BatchBounds {
   maxRows: number;
   p50Ms: number;
   p95Ms: number;
-  /** A batch must never take this long: beyond it lie deadlines and leases, after which its work is lost. */
+  /** A batch must never take this long: deadlines and leases follow, after which its work is lost. */
   maxMs: number;
 }
 
 export interface BatchObservation {
   rows: number;
   ms: number;
-  /** Time before the first statement: nearly nothing unless all connections were busy. */
+  /** Time before the first statement: almost 0 unless all connections were busy. */
   poolWaitMs: number;
 }
 
 interface Trial {
   fromRows: number;
   direction: 'smaller' | 'larger';
-  /** Milliseconds per row at the former size. */
+  /** Milliseconds per row at the previous size. */
   costBefore: number;
   costs: number[];
   seen: number;
 }
 
 const WINDOW = 20;
-/** Connecting and BEGIN take a few milliseconds; more means that others hold the connections. */
+/** Connecting and BEGIN take a few milliseconds. More means that all connections are in use. */
 const POOL_WAIT_MS = 50;
-/** One batch is stored while the next is gathered. */
+/** One batch is stored while the next is collected. */
 const IN_FLIGHT = 2;
-/** Batches that a size is judged by: their median, so that one slow commit does not decide. */
+/** A size is judged by the median of this many batches, so that one slow commit does not decide. */
 const TRIAL_BATCHES = 3;
-/** Batches of the former size may still be under way, and bytes may cut some short; a trial must end nevertheless. */
+/** Maximum batches per trial: some may still have the previous size, or be cut short by the byte limit. */
 const TRIAL_LIMIT = 10;
-/** A size is better when a row costs this much less: times of a busy machine differ by more than a few percent by chance. */
+/** A size is better if a row takes less than this part of the time: a busy machine varies by several percent. */
 const BETTER = 0.85;
-/** Batches between a trial that failed and the next one; doubles up to the bound, because trials cost time too. */
+/** Batches between a failed trial and the next one. Doubles up to the bound, because trials cost time. */
 const FIRST_REST = 5;
 const LONGEST_REST = 80;
 
@@ -52,7 +52,7 @@ export class BatchSize {
   readonly #bounds: BatchBounds;
   #recent = new QuantileWindow(WINDOW);
   #costs: number[] = [];
-  /** Milliseconds per row at the smaller size before this one. */
+  /** Milliseconds per row at the previous, smaller size. */
   #costBelow: number | null = null;
   #rows: number;
   #trial: Trial | null = null;
@@ -70,7 +70,7 @@ export class BatchSize {
   }
 
   committed({ rows, ms, poolWaitMs }: BatchObservation): void {
-    // Gathered before the size was reduced.
+    // This batch was collected before the size was reduced.
     if (rows > this.#rows) return;
     this.#recent.add(ms);
     this.#costs = [...this.#costs, ms / Math.max(1, rows)].slice(-TRIAL_BATCHES);
@@ -79,27 +79,27 @@ export class BatchSize {
     const { p50Ms, p95Ms, maxMs } = this.#bounds;
     if (ms > maxMs) return this.#shrink(2);
     const isSlow = p50 > p50Ms || p95 > p95Ms || poolWaitMs > POOL_WAIT_MS;
-    // A batch twice as large takes up to twice as long: growing only where that still fits keeps the size from
-    // swinging around the target. A batch that bytes or the end of the file cut short says nothing about more rows.
+    // A batch twice as large takes up to twice as long. Growing only if that still fits keeps the size from oscillating
+    // around the target. A batch cut short by the byte limit or the end of the file says nothing about more rows.
     const fits = !isSlow && p50 * 2 <= p50Ms && ms * 2 <= p95Ms;
     if (fits && rows >= this.#rows) return this.#settleAt(this.#rows * 2);
     if (this.#trial) return this.#judge(this.#trial, rows, ms);
     if (isSlow || this.#promisesMore()) this.#tryAnother(rows, ms, isSlow);
   }
 
-  /** After a batch that had to be tried again. */
+  /** Call after a batch that had to be retried. */
   failed(): void {
     this.#shrink(4);
   }
 
-  /** The last step up made rows cheaper, or nothing is known about one. */
+  /** True if the last increase made rows cheaper, or if there was none. */
   #promisesMore(): boolean {
     if (this.#costs.length < TRIAL_BATCHES) return false;
     return this.#costBelow === null || median(this.#costs) < this.#costBelow * BETTER;
   }
 
   #tryAnother(rows: number, ms: number, isSlow: boolean): void {
-    // A batch that is short may have been gathered before the size grew; if more follow, bytes cut them.
+    // A short batch may have been collected before the size grew. If more follow, the byte limit cuts them.
     if (rows < this.#rows && this.#recent.count <= IN_FLIGHT) return;
     if (this.#restLeft > 0) {
       this.#restLeft -= 1;
@@ -141,7 +141,7 @@ export class BatchSize {
     this.#settleAt(this.#rows / divisor);
   }
 
-  /** A size that needs no trial: all that was learned about others is forgotten. */
+  /** Sets a size without a trial and forgets the results of earlier trials. */
   #settleAt(rows: number): void {
     this.#trial = null;
     this.#restLeft = 0;
@@ -156,7 +156,7 @@ export class BatchSize {
     if (bounded === this.#rows) return;
     this.#costBelow = bounded > this.#rows && this.#costs.length > 0 ? median(this.#costs) : null;
     this.#rows = bounded;
-    // Times of batches of another size say nothing about this one.
+    // Times of other batch sizes say nothing about this one.
     this.#recent = new QuantileWindow(WINDOW);
     this.#costs = [];
   }

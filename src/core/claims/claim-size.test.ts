@@ -14,7 +14,7 @@ const slots = fc.integer({ min: 1, max: 10_000 });
 const itemMs = fc.double({ min: 0, max: 1e9, noNaN: true });
 
 describe('the size of a claim', () => {
-  it('is a whole number within its bounds, whatever was measured', () => {
+  it('is a whole number within its bounds for any measurements', () => {
     fc.assert(
       fc.property(bounds, slots, fc.option(itemMs), (given, slotCount, measured) => {
         const size = claimSize(given, slotCount, measured);
@@ -71,7 +71,7 @@ describe('the length of a lease', () => {
     );
   });
 
-  it('is twice a slow item between the bounds', () => {
+  it('is twice the time of a slow item, within the bounds', () => {
     expect(leaseLength(limits, null)).toBe(30_000);
     expect(leaseLength(limits, 60_000.2)).toBe(120_001);
   });

@@ -8,7 +8,7 @@ const work = (ownerId: string, weight: number, priority = 0): OwnedWork => ({
 });
 
 describe('drawByOwner', () => {
-  it('gives each owner a part of all draws by weight, whatever the number of their jobs', () => {
+  it('gives each owner a share of all draws by weight, regardless of the number of jobs', () => {
     const owners = fc.uniqueArray(
       fc.record({
         id: fc.string(),
@@ -34,7 +34,7 @@ describe('drawByOwner', () => {
     );
   });
 
-  it('takes the highest priority of the owner who is drawn, and the first among equals', () => {
+  it('returns the highest priority of the drawn owner, and the first among equals', () => {
     const all = [work('a', 1, 3), work('b', 1, 9), work('a', 1, 5), work('a', 1, 5)];
     expect(drawByOwner(all, 0)).toBe(all[2]);
     expect(drawByOwner(all, 0.999_999)).toBe(all[1]);

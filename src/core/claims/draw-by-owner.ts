@@ -1,5 +1,5 @@
-// Whose turn it is: a lottery in which every owner who has something has as many tickets as their weight, whatever the
-// number and size of their jobs. It needs no state, so any number of workers draw without knowing of each other.
+// Picks the next owner by lottery: every owner with work has as many tickets as its weight, regardless of the number
+// and size of its jobs. It needs no state, so any number of workers draw independently.
 
 export interface OwnedWork {
   owner: { ownerId: string; weight: number };
@@ -7,8 +7,8 @@ export interface OwnedWork {
 }
 
 /**
- * Of the owner who is drawn, the work of the highest priority; among equals the first, which is the oldest.
- * `draw` is in [0, 1). `work` is not empty.
+ * Returns the drawn owner's work with the highest priority; among equals the first, which is the oldest. `draw` is in
+ * [0, 1). `work` must not be empty.
  */
 export function drawByOwner<Work extends OwnedWork>(work: readonly Work[], draw: number): Work {
   const best = new Map<string, Work>();

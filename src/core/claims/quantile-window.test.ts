@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { QuantileWindow } from './quantile-window.ts';
 
-it('gives the quantile of a full sort of the last values', () => {
+it('returns the quantile of the sorted last values', () => {
   const value = fc.double({ min: 0, max: 1e12, noNaN: true });
   const quantile = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
@@ -26,11 +26,11 @@ it('gives the quantile of a full sort of the last values', () => {
   );
 });
 
-it('knows nothing until something was added', () => {
+it('returns null before the first value', () => {
   expect(new QuantileWindow().quantile(0.5)).toBeNull();
 });
 
-it('gives the least and the greatest value at the ends', () => {
+it('returns the minimum and the maximum at the ends', () => {
   const window = new QuantileWindow(3);
   for (const value of [100, 3, 1, 2]) window.add(value);
   expect([window.quantile(0), window.quantile(0.5), window.quantile(1)]).toEqual([1, 2, 3]);

@@ -1,4 +1,4 @@
-// Quantiles over the last few hundred observations: a ring buffer, sorted when asked.
+// Quantiles over the last few hundred values: a ring buffer that is sorted on demand.
 
 export class QuantileWindow {
   readonly #ring: Float64Array;
@@ -19,7 +19,7 @@ export class QuantileWindow {
     return this.#count;
   }
 
-  /** Null until something was added. */
+  /** Null before the first value. */
   quantile(q: number): number | null {
     const filled = Math.min(this.#count, this.#ring.length);
     if (filled === 0) return null;
@@ -27,7 +27,7 @@ export class QuantileWindow {
     return this.#sorted[Math.min(filled - 1, Math.floor(q * filled))] ?? null;
   }
 
-  /** At most so many values that have about the same quantiles, smallest first: what a later window starts with. */
+  /** At most `size` values with about the same quantiles, in ascending order, to start a later window with. */
   sample(size: number): number[] {
     const filled = Math.min(this.#count, this.#ring.length);
     const taken = Math.min(filled, size);

@@ -22,8 +22,8 @@ const axiosLike = (status: number, headers: object = {}): Error =>
 const fetchFailed = (code: string): Error =>
   new TypeError('fetch failed', { cause: withProperties('socket', { code }) });
 
-describe('what caused an error', () => {
-  it('is said in its message, once', () => {
+describe('the cause of an error', () => {
+  it('is part of its message, once', () => {
     const refused = withProperties('connect ECONNREFUSED 127.0.0.1:9', { code: 'ECONNREFUSED' });
     const failed = new TypeError('fetch failed', { cause: refused });
     expect(classify(failed).message).toBe('fetch failed: connect ECONNREFUSED 127.0.0.1:9');
@@ -36,7 +36,7 @@ describe('what caused an error', () => {
     expect(classify(new Error('no', { cause: { some: 'object' } })).message).toBe('no');
   });
 
-  it('does not make the message longer than it may be, and may go round', () => {
+  it('does not exceed the maximum message length, and may be circular', () => {
     const long = new Error('a'.repeat(MAX_ERROR_LENGTH), { cause: 'b'.repeat(MAX_ERROR_LENGTH) });
     expect(classify(long).message.length).toBeLessThan(MAX_ERROR_LENGTH + 100);
     const round = new Error('round');
@@ -46,7 +46,7 @@ describe('what caused an error', () => {
 });
 
 describe('the class of an error', () => {
-  it('is permanent for a file that the blob store has lost: nothing was looked for and not found', () => {
+  it('is permanent, not not_found, for a file missing from the blob store', () => {
     const lost = new RowmillError('BLOB_NOT_FOUND', 'expected images/1 to be there');
     expect(classify(lost).class).toBe('permanent');
     expect(classify(new Error('cannot read the photo', { cause: lost })).class).toBe('permanent');
@@ -105,7 +105,7 @@ describe('the class of an error', () => {
     );
   });
 
-  it('follows the status rather than the code when there are both', () => {
+  it('follows the status rather than the code if there are both', () => {
     expect(classify(withProperties('x', { status: 404, code: 'ECONNRESET' })).class).toBe('not_found');
   });
 
@@ -129,7 +129,7 @@ const NETWORK_TOO = ['EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET'];
 const TIMEOUTS = ['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT'];
 
 describe('the class', () => {
-  it('is the same for every HTTP status, whoever carries it', () => {
+  it('is the same for every HTTP status, in any kind of error object', () => {
     for (let status = 400; status <= 599; status += 1) {
       const carriers = [
         new Response(null, { status }),
@@ -145,7 +145,7 @@ describe('the class', () => {
     }
   });
 
-  it('does not come from a status that is no failure', () => {
+  it('is not derived from a status that is not a failure', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 399 }),
@@ -158,7 +158,7 @@ describe('the class', () => {
     );
   });
 
-  it('follows network codes, of the error or of its cause, whatever the text', () => {
+  it('follows network codes of the error or its cause, regardless of the text', () => {
     const codes = fc.oneof(
       fc.constantFrom(...NETWORK, ...NETWORK_TOO).map((code) => [code, 'overloaded'] as const),
       fc.constantFrom(...TIMEOUTS, 'UND_ERR_BODY_TIMEOUT').map((code) => [code, 'timeout'] as const),
@@ -192,7 +192,7 @@ describe('Retry-After of any size', () => {
     );
   });
 
-  it('is read as an HTTP date, and never lies in the past', () => {
+  it('is read as an HTTP date, and is never negative', () => {
     const dates = fc.date({ min: new Date(0), max: new Date('2099-12-31T23:59:59Z'), noInvalidDate: true });
     fc.assert(
       fc.property(dates, (date) => {
@@ -203,7 +203,7 @@ describe('Retry-After of any size', () => {
     );
   });
 
-  it('is a time or nothing for any text', () => {
+  it('is a time or null for any text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const { retryAfterMs } = classify(axiosLike(429, { 'retry-after': text }));
@@ -255,7 +255,7 @@ describe('Retry-After', () => {
 const throwing = (): never => {
   throw new Error('trap');
 };
-/** Throws whatever is done to it. */
+/** Throws on every operation. */
 const hostileProxy = new Proxy(function target() {}, {
   get: throwing,
   has: throwing,
@@ -264,7 +264,7 @@ const hostileProxy = new Proxy(function target() {}, {
   getOwnPropertyDescriptor: throwing,
   apply: throwing,
 });
-/** Answers every property with itself, as mocks do. */
+/** Returns itself for every property, as mocks do. */
 const endlessProxy: unknown = new Proxy({}, { get: () => endlessProxy });
 
 const HOSTILE: [string, unknown][] = [
@@ -337,7 +337,7 @@ const MORE_HOSTILE: [string, unknown][] = [
   ['headers whose get answers with an object', axiosLike(429, { get: () => Object.create(null) })],
 ];
 
-describe('whatever was thrown', () => {
+describe('any thrown value', () => {
   const becomesStorable = (_: string, thrown: unknown): void => {
     const failure = classify(thrown);
     expect(ERROR_CLASSES).toContain(failure.class);
@@ -384,12 +384,12 @@ describe('hostile objects', () => {
     base: string;
     /** Properties that throw when they are read. */
     throws: string[];
-    /** What others answer: values, or hostile objects. */
+    /** Values of other properties: plain values or hostile objects. */
     answers: Record<string, { value: unknown } | Recipe>;
     traps: (typeof TRAPS)[number][] | null;
     isFrozen: boolean;
   }
-  // Recipes, because fast-check itself looks at what it made.
+  // Generates recipes instead of objects, because fast-check itself inspects generated values.
   const { recipe } = fc.letrec<{ recipe: Recipe; answer: Recipe | { value: unknown } }>((tie) => ({
     recipe: fc.record({
       base: fc.constantFrom(...Object.keys(BASES)),
@@ -418,7 +418,7 @@ describe('hostile objects', () => {
     return new Proxy(made, Object.fromEntries(traps.map((trap) => [trap, throwing])));
   }
 
-  it('become failures that can be stored, and nothing is thrown', () => {
+  it('become failures that can be stored, without throwing', () => {
     fc.assert(
       fc.property(recipe, (given) => {
         const { class: errorClass, message, retryAfterMs } = classify(make(given));
@@ -431,14 +431,14 @@ describe('hostile objects', () => {
     );
   });
 
-  it('are told by what can be read of them', () => {
+  it('are classified by their readable properties', () => {
     const broken = Object.freeze(
       Object.defineProperty({ statusCode: 503 }, 'status', { get: throwing, enumerable: true }),
     );
     expect(classify(broken)).toMatchObject({ class: 'overloaded', retryAfterMs: null });
   });
 
-  it('may have causes as deep as they like', () => {
+  it('may have causes of any depth', () => {
     let error = new Error('the last');
     for (let depth = 0; depth < 10_000; depth += 1) error = new Error(`depth ${depth}`, { cause: error });
     expect(classify(error)).toMatchObject({
@@ -459,21 +459,21 @@ describe('the message of an error', () => {
     [undefined, 'the handler threw undefined'],
     [5, 'the handler threw 5'],
     [hostileProxy, 'the handler threw a value that cannot be read'],
-  ])('says what was thrown (%#)', (thrown, message) => {
+  ])('describes the thrown value (%#)', (thrown, message) => {
     expect(describeError(thrown)).toBe(message);
   });
 
-  it('says how long it was before it was cut', () => {
+  it('gives the original length if it is truncated', () => {
     expect(describeError('x'.repeat(9000))).toBe(`${'x'.repeat(MAX_ERROR_LENGTH)}… (9000 characters)`);
   });
 });
 
-describe('a failure that was wrapped', () => {
+describe('a wrapped failure', () => {
   it.each([
     ['a status', Object.assign(new Error('http'), { status: 503 }), 'overloaded'],
     ['a code', Object.assign(new Error('socket'), { code: 'ECONNRESET' }), 'overloaded'],
     ['a time-out', Object.assign(new Error('slow'), { code: 'UND_ERR_BODY_TIMEOUT' }), 'timeout'],
-  ])('is judged by %s two causes deep', (_, root, expected) => {
+  ])('is classified by %s two causes deep', (_, root, expected) => {
     const wrapped = new Error('lookup failed', { cause: new Error('client failed', { cause: root }) });
     expect(classifyError(wrapped, 0)).toMatchObject({
       class: expected,
@@ -481,7 +481,7 @@ describe('a failure that was wrapped', () => {
     });
   });
 
-  it('is judged by the outermost that says something', () => {
+  it('is classified by the outermost error that indicates a class', () => {
     const inner = Object.assign(new Error('inner'), { status: 503 });
     const outer = Object.assign(new Error('outer', { cause: inner }), { status: 404 });
     expect(classifyError(outer, 0).class).toBe('not_found');
@@ -493,7 +493,7 @@ describe('a failure that was wrapped', () => {
     expect(classifyError(round, 0).class).toBe('permanent');
   });
 
-  it('keeps the wish of the service to be left alone, however its header is written', () => {
+  it('keeps the Retry-After of the service, in any spelling of the header', () => {
     const root = Object.assign(new Error('http'), { status: 429, headers: { 'Retry-After': '7' } });
     expect(classifyError(new Error('wrapped', { cause: root }), 0)).toMatchObject({
       class: 'throttled',

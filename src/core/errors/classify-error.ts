@@ -1,5 +1,5 @@
-// Decides what kind of failure a thrown value is: HTTP status, network codes and Retry-After understood.
-// A handler may throw anything, so every property is read defensively.
+// Classifies a thrown value by its HTTP status, network code and Retry-After. A handler may throw anything, so every
+// property is read defensively.
 import type { ErrorClass, Failure } from '../items/outcome.ts';
 import { toStorableText } from '../items/storable-json.ts';
 
@@ -24,7 +24,7 @@ const TIMEOUT_CODES = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
-/** How far causes are followed: a client wraps its transport, a handler wraps its client. */
+/** Maximum depth of causes: a client wraps its transport error, a handler wraps its client's error. */
 const MAX_CAUSES = 5;
 
 export function classifyError(error: unknown, nowMs: number): Failure {
@@ -42,13 +42,13 @@ export function classifyError(error: unknown, nowMs: number): Failure {
   };
 }
 
-/** Null when it says nothing about what kind of failure it is. */
+/** Null if the error does not indicate a class. */
 function classOf(error: unknown): ErrorClass | null {
   const status =
     firstNumber(error, ['status', 'statusCode']) ??
     firstNumber(read(error, 'response'), ['status', 'statusCode']);
   const code = textOf(read(error, 'code')) ?? '';
-  // A file that we have lost says nothing about what the handler was looking for.
+  // A file missing from the blob store does not mean that the handler's search found nothing.
   if (code === 'BLOB_NOT_FOUND') return 'permanent';
   if (status === 429) return 'throttled';
   if (status === 404 || status === 410) return 'not_found';
@@ -60,7 +60,7 @@ function classOf(error: unknown): ErrorClass | null {
   return NETWORK_CODES.has(code) ? 'overloaded' : null;
 }
 
-/** Seconds or an HTTP date in `Retry-After`; milliseconds in `retry-after-ms` or `retryAfterMs`. */
+/** Reads seconds or an HTTP date from `Retry-After`, and milliseconds from `retry-after-ms` or `retryAfterMs`. */
 function retryAfterOf(error: unknown, nowMs: number): number | null {
   const direct = firstNumber(error, ['retryAfterMs']);
   if (direct !== null) return Math.max(0, direct);
@@ -93,7 +93,7 @@ function header(headers: unknown, name: string): unknown {
   }
 }
 
-/** `fetch failed` alone tells nobody what to do: what it was caused by is said too, once. */
+/** Adds the causes to the message, each once, because `fetch failed` alone does not help. */
 function describeWithCauses([error, ...causes]: readonly unknown[]): string {
   let text = describe(error);
   for (const cause of causes) {
@@ -137,7 +137,7 @@ function read(value: unknown, property: string): unknown {
   }
 }
 
-/** Text or a number as text; nothing else has a text form that can be trusted. */
+/** Text, or a number as text. Conversions of other values cannot be trusted. */
 function textOf(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.trim() !== '' ? value : null;

@@ -1,10 +1,10 @@
-// The known name that somebody probably meant, for messages about an unknown one.
+// Suggests the nearest known name in messages about an unknown one.
 import { editDistance } from './edit-distance.ts';
 
-/** Longer names are not typed by people, and would be slow to compare. */
+/** People do not type longer names, and comparing them would be slow. */
 const MAX_LENGTH = 100;
 
-/** `, did you mean concurrency?`, or nothing when no known name is near. */
+/** Returns text such as `, did you mean concurrency?`, or '' if no known name is near. */
 export function didYouMean(unknown: string, known: readonly string[]): string {
   const near = nearestName(unknown, known);
   return near === null ? '' : `, did you mean ${near}?`;
@@ -15,7 +15,7 @@ export function nearestName(unknown: string, known: readonly string[]): string |
   let best = { name: null as string | null, distance: Math.max(2, typed.length / 3) + 1 };
   for (const name of known) {
     const distance = editDistance(typed, name.slice(0, MAX_LENGTH).toLowerCase());
-    // A short name is near to every other one: some of it has to be right.
+    // A short name is near every other one, so at least one character must match.
     if (distance < best.distance && distance < name.length && distance <= Math.max(2, typed.length / 3))
       best = { name, distance };
   }

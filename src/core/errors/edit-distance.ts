@@ -1,4 +1,4 @@
-// How many single-character edits turn one text into another: the measure behind "did you mean".
+// The number of single-character edits between two texts, used for "did you mean".
 
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -4,7 +4,7 @@ import { errorSignature } from './error-signature.ts';
 
 const signature = (message: string) => errorSignature('permanent', message);
 
-describe('errors that differ only in particulars', () => {
+describe('errors that differ only in details', () => {
   it.each([
     ['numbers', 'no answer within 1200 ms', 'no answer within 31 ms'],
     ['large numbers', 'token 7 expired', 'token 1700000000000 expired'],
@@ -29,7 +29,7 @@ describe('errors that differ only in particulars', () => {
     ['names at the end', 'for lack of a price for Anna Maria Miller.', 'for lack of a price for Bo Li.'],
     ['one name after its kind', 'brand Acme is unknown', 'brand McFlurry is unknown'],
     ['one name at the end', 'there is no customer Anna.', "there is no customer O'Neil."],
-    ['one name that is announced', 'no product named Kettle', 'no product named Zed'],
+    ['one name after named', 'no product named Kettle', 'no product named Zed'],
     ['a name of one word or two', 'city Paris not found', 'city Bad Homburg not found'],
     ['hosts', 'getaddrinfo ENOTFOUND shop.example', 'getaddrinfo ENOTFOUND a1.b-2.example.org'],
     ['hosts with ports', 'connect ECONNREFUSED shop.example:443', 'connect ECONNREFUSED 10.0.0.1:80'],
@@ -58,8 +58,8 @@ describe('errors that differ only in particulars', () => {
     ['fields', 'no value for Price', 'no value for Brand'],
     ['keys that only end alike', 'refused: valid=never', 'refused: valid=later'],
     ['reasons', 'refused: reason=expired', 'refused: reason=blocked'],
-    ['places in a row', '/items/price must be a number', '/items/brand must be a number'],
-    ['what a kind of thing lacks', 'user ID is missing', 'user is missing'],
+    ['fields of a row', '/items/price must be a number', '/items/brand must be a number'],
+    ['missing parts', 'user ID is missing', 'user is missing'],
   ])('are two groups when they differ in %s', (_, a, b) => {
     expect(signature(a)).not.toBe(signature(b));
   });
@@ -69,7 +69,7 @@ describe('errors that differ only in particulars', () => {
   });
 });
 
-/** Two of one kind, as they may stand in a message. */
+/** Two values of one kind, as they may appear in a message. */
 const pairOf = (particular: fc.Arbitrary<string>) => fc.tuple(particular, particular);
 const hex = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF'), minLength, maxLength });
@@ -77,10 +77,10 @@ const quoted = (quote: string) =>
   fc
     .string({ unit: 'grapheme-ascii', maxLength: 20 })
     .map((value) => `${quote}${value.replaceAll(quote, '').replaceAll('\n', '')}${quote}`)
-    // An address reaches to the next white space, over the quote that ends it.
+    // A URL extends to the next white space, beyond the closing quote.
     .filter((value) => !/https?:/i.test(value));
 const particulars = fc.oneof(
-  // Three digits that begin with 4 or 5 are a status, and stay.
+  // Three digits that start with 4 or 5 are a status code and are kept.
   pairOf(
     fc
       .oneof(fc.maxSafeNat(), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e6 }))
@@ -93,7 +93,7 @@ const particulars = fc.oneof(
   pairOf(quoted('"')),
   pairOf(quoted("'")),
   pairOf(quoted('`')),
-  // With the word that announces it, and one that follows: the next name would belong to it.
+  // With the word before a name and a word after it, because a following name would be part of it.
   pairOf(
     fc
       .tuple(
@@ -111,7 +111,7 @@ const particulars = fc.oneof(
 );
 const words = fc.constantFrom('no', 'price', 'for', 'brand', "can't", 'open', '(timeout)', 'row:', 'E_BUSY');
 
-it('messages of the same words share a signature, whatever the particulars', () => {
+it('messages with the same words share a signature, for any details', () => {
   const part = fc.oneof(
     words.map((word): [string, string] => [word, word]),
     particulars,
@@ -125,7 +125,7 @@ it('messages of the same words share a signature, whatever the particulars', () 
 });
 
 describe('a signature', () => {
-  it('of its own shape is that shape again', () => {
+  it('of a signature is the same signature', () => {
     const shapeOf = (message: string) => signature(message).slice('permanent: '.length);
     const odd = fc.constantFrom(
       '"',
@@ -163,12 +163,12 @@ describe('a signature', () => {
     );
   });
 
-  it('does not end in white space where it was cut', () => {
+  it('does not end in white space when it is truncated', () => {
     expect(signature(`${'word '.repeat(39)}last word`)).toMatch(/\S$/);
     expect(signature(`${'x'.repeat(199)} y`)).toMatch(/\S$/);
   });
 
-  it('is bounded, well formed and the same every time, for any text', () => {
+  it('is bounded, well formed and deterministic for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (message) => {
         const made = signature(message);
@@ -179,7 +179,7 @@ describe('a signature', () => {
     );
   });
 
-  // A pattern that backtracks on any of these would not come back within the test's time limit.
+  // A pattern that backtracks on any of these would exceed the test's time limit.
   it.each([
     ['letters', 'a'],
     ['digits', '1'],
@@ -195,7 +195,7 @@ describe('a signature', () => {
     ['capitals', 'for Aa-Aa '],
     ['halves of uuids', '0b8f3a52-7c5e-'],
     ['half surrogate pairs', '\ud83d'],
-  ])('of a megabyte of %s is made without backtracking', (_, unit) => {
+  ])('of a megabyte of %s is computed without backtracking', (_, unit) => {
     const hostile = unit.repeat(Math.ceil(1_000_000 / unit.length));
     for (let i = 0; i < 20; i += 1) expect(signature(hostile).length).toBeLessThanOrEqual(211);
   });

@@ -1,9 +1,9 @@
-// Groups errors that differ only in the particulars: numbers, ids, addresses, quoted values, names where the words before
-// them announce one. A group is also skipped or changed as a whole, so two errors in one group are worse than two groups.
+// Groups errors that differ only in details: numbers, ids, addresses, quoted values, and names that follow certain
+// words. A group can be skipped or changed as a whole, so merging two errors is worse than splitting one.
 
 const MAX_SIGNATURE_LENGTH = 200;
 
-/** Folding a shape again gives the same shape: `<n>'` is not an opening quote, as `5'` was not. */
+/** Idempotent: the signature of a signature's text is the same. `<n>'` is not an opening quote, as `5'` was not. */
 export function errorSignature(errorClass: string, message: string): string {
   const unquoted = message
     .slice(0, 2000)
@@ -14,7 +14,7 @@ export function errorSignature(errorClass: string, message: string): string {
     .replace(/(?<!\S)[^\s@]+@\S+/g, '<email>')
     .replace(/\s+/g, ' ');
   const shape = replaceNames(unquoted)
-    // Digits alone are a number, and so are those behind its point.
+    // Digits alone are a number, and so are digits after a decimal point.
     .replace(/(?<!\d\.)\b(?=\d*[a-f])[0-9a-f]{12,}\b/gi, '<id>')
     .replace(/[\w.:-]+/g, replaceNumber)
     .trim()
@@ -24,7 +24,7 @@ export function errorSignature(errorClass: string, message: string): string {
   return `${errorClass}: ${shape}`;
 }
 
-/** A word with a digit, from the letters right before the digit to its end. 404 and 503 stay: they tell errors apart. */
+/** Replaces a word from the letters before its first digit. Keeps status codes such as 404 and 503. */
 function replaceNumber(run: string): string {
   const digit = run.search(/\d/);
   if (digit === -1) return run;
@@ -35,8 +35,8 @@ function replaceNumber(run: string): string {
 }
 
 /**
- * Words that names follow, and how many words a name has behind them. Capitals elsewhere are often the error itself: `Bad
- * Gateway`, `instance of Buffer`, every noun of a German message.
+ * Words that are followed by a name, and the minimum number of words in that name. Capitalized words elsewhere are
+ * often part of the error itself: `Bad Gateway`, `instance of Buffer`, every noun of a German message.
  */
 const BEFORE_NAMES: Readonly<Record<string, number>> = {
   for: 2,
@@ -59,7 +59,7 @@ const BEFORE_NAMES: Readonly<Record<string, number>> = {
   ),
 };
 
-/** `no price for Anna Miller`, `brand Acme is unknown`, `userId=anna`, `ENOTFOUND shop.example`, `/data/in/a.pdf`. */
+/** Such as `no price for Anna Miller`, `brand Acme is unknown`, `userId=anna`, `ENOTFOUND a.example`, `/data/a.pdf`. */
 function replaceNames(text: string): string {
   const words = text.split(' ');
   const shape: string[] = [];
@@ -97,7 +97,7 @@ function markAtEnd(word: string): string {
   return /[.,;:!?)]$/.exec(word)?.[0] ?? '';
 }
 
-/** Codes of Node that a host follows. */
+/** Node error codes that are followed by a host. */
 const HOST_ERRORS: ReadonlySet<string> = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -114,7 +114,7 @@ function replaceHost(word: string): string {
   return /^[\w.:[\]-]+$/.test(host) && /[.:]/.test(host) ? `<host>${mark}` : word;
 }
 
-/** Last words of keys whose value names one thing. Other values may be the reason: `reason=expired`. */
+/** Last words of keys whose value identifies one thing. Other values may be the reason, such as `reason=expired`. */
 const NAMING_KEYS: ReadonlySet<string> = new Set([
   'id',
   'key',
@@ -141,7 +141,7 @@ function replaceNamedValue(word: string): string {
   return NAMING_KEYS.has(last.toLowerCase()) ? `${key}=<value>${mark}` : word;
 }
 
-/** A file in a folder: `/data/in/a.pdf`. A path without an ending may be a place in the row: `/items/price`. */
+/** Replaces file paths such as `/data/in/a.pdf`. A path without an extension may be a field: `/items/price`. */
 function replacePath(word: string): string {
   const mark = markAtEnd(word);
   const path = word.slice(0, word.length - mark.length);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { addFailure, failuresOf, NO_FAILURES, strategyOf } from './failure-counts.ts';
 import { ERROR_CLASSES } from '../items/outcome.ts';
 
-it('counts each class for itself, and equal histories are equal whatever their order', () => {
+it('counts each class separately, and equal histories are equal in any order', () => {
   const history = fc.array(fc.constantFrom(...ERROR_CLASSES), { maxLength: 30 });
   fc.assert(
     fc.property(history, (classes) => {
@@ -16,7 +16,7 @@ it('counts each class for itself, and equal histories are equal whatever their o
   );
 });
 
-it('survives a trip through its text form', () => {
+it('survives a round trip through its text form', () => {
   const counts = fc.tuple(...ERROR_CLASSES.map(() => fc.nat({ max: 20 })));
   fc.assert(
     fc.property(counts, (given) => {
@@ -33,7 +33,7 @@ it('survives a trip through its text form', () => {
   );
 });
 
-it('goes on with the strategy after those that were tried in generations before', () => {
+it('continues with the strategy after those tried in earlier generations', () => {
   const strategies = ['name', 'code', 'image'];
   expect(strategyOf(strategies, NO_FAILURES)).toBe('name');
   expect(strategyOf(strategies, 'tried=2')).toBe('image');
@@ -44,7 +44,7 @@ it('goes on with the strategy after those that were tried in generations before'
   expect(strategyOf([], 'tried=2')).toBeUndefined();
 });
 
-it('reads as a person would write it', () => {
+it('has a readable text form', () => {
   const counts = addFailure(addFailure(addFailure(NO_FAILURES, 'throttled'), 'overloaded'), 'throttled');
   expect(counts).toBe('throttled=2 overloaded=1');
 });

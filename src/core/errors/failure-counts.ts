@@ -1,6 +1,6 @@
-// Failed attempts of an item at one phase, counted by class. A span carries them for all its items as a short text in a
-// fixed order, "overloaded=2 throttled=1", so that equal histories are equal texts. Reprocessing begins at none, and with
-// "tried=2" where the item was not found before: so many strategies have had their turn.
+// Failed attempts of an item at one phase, counted by error class. A span stores them for all its items as a short
+// text in a fixed order, such as "overloaded=2 throttled=1", so that equal histories are equal texts. Reprocessing
+// starts without failures, or with "tried=2" if two strategies did not find the item before.
 import { ERROR_CLASSES, type ErrorClass } from '../items/outcome.ts';
 
 export const NO_FAILURES = '';
@@ -15,10 +15,7 @@ export function failuresOf(counts: string, errorClass: ErrorClass | typeof TRIED
   return 0;
 }
 
-/**
- * Whose turn it is among the ways to look for something: the next one after each time it was not found, in this generation
- * and in those before, and round again.
- */
+/** The strategy of the next attempt: moves on at each not_found, in this and earlier generations, and wraps around. */
 export function strategyOf(strategies: readonly string[], counts: string): string | undefined {
   const turns = failuresOf(counts, TRIED) + failuresOf(counts, 'not_found');
   return strategies[turns % strategies.length];

@@ -8,15 +8,15 @@ const answer = (status: number, headers: Record<string, string> = {}, url?: stri
   return response;
 };
 
-describe('the error of an HTTP answer', () => {
-  it('names the host and the status, and nothing else of the URL', () => {
+describe('the error of an HTTP response', () => {
+  it('names the status and only the host of the URL', () => {
     const url = 'https://prices.example:8443/items/7?key=secret';
     expect(httpError(answer(503, {}, url)).message).toBe('prices.example:8443 answered 503');
     expect(httpError(answer(503)).message).toBe('the service answered 503');
     expect(httpError({ status: 503, headers: {} }).message).toBe('the service answered 503');
   });
 
-  it('shows the beginning of a body that was read', () => {
+  it('shows the start of the body', () => {
     expect(httpError(answer(400), '{"error":"no such currency"}\n').message).toBe(
       'the service answered 400: {"error":"no such currency"}',
     );
@@ -36,7 +36,7 @@ describe('the error of an HTTP answer', () => {
     expect(classifyError(httpError(answer(status)), 0)).toMatchObject({ class: errorClass });
   });
 
-  it('waits as long as Retry-After says', () => {
+  it('waits for the time given by Retry-After', () => {
     expect(classifyError(httpError(answer(429, { 'Retry-After': '7' })), 0)).toMatchObject({
       retryAfterMs: 7000,
     });

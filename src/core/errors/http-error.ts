@@ -1,8 +1,8 @@
-// The error for an HTTP answer that is not ok. Its class follows from the status, its wait from Retry-After in the headers.
+// The error for an HTTP response that is not ok. Its class follows from the status, its wait from Retry-After.
 
 const MAX_BODY_LENGTH = 300;
 
-/** A Response of fetch. */
+/** A fetch Response. */
 interface HttpAnswer {
   readonly status: number;
   readonly headers: object;
@@ -12,9 +12,9 @@ interface HttpAnswer {
 export type HttpError = Error & Pick<HttpAnswer, 'status' | 'headers'>;
 
 /**
- * To be thrown by a handler: `if (!response.ok) throw httpError(response)`. Give it the text of the body, if you have read
- * it, and the message shows its beginning. Of the URL the message shows only the host: the rest may hold secrets, and
- * would keep equal errors apart.
+ * Creates an error for a handler to throw: `if (!response.ok) throw httpError(response)`. Pass the text of the body,
+ * if you have read it, to show its start in the message. The message shows only the host of the URL: the rest may
+ * contain secrets and would split equal errors into different groups.
  */
 export function httpError({ status, headers, url = '' }: HttpAnswer, body = ''): HttpError {
   const service = URL.canParse(url) ? new URL(url).host : 'the service';

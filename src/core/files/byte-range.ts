@@ -1,5 +1,5 @@
-// Which bytes of a file a request asks for (RFC 9110, section 14). What is not one range of bytes is as if nothing was asked
-// for: several ranges of a file cost the server more than they are of use.
+// Parses the Range header of a request (RFC 9110, section 14). Any header other than a single byte range is ignored:
+// several ranges cost the server more than they are worth.
 
 export type ByteRange =
   | { kind: 'whole' }
@@ -14,7 +14,7 @@ export function chooseRange(header: string | undefined, bytes: number): ByteRang
   const [, first, last] = ONE_RANGE.exec(header ?? '') ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return WHOLE;
   if (first === '') {
-    // The last so many.
+    // A suffix range: the last bytes of the file.
     const start = Math.max(0, bytes - Number(last));
     return start < bytes ? { kind: 'part', start, end: bytes } : { kind: 'unsatisfiable' };
   }

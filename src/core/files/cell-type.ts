@@ -1,5 +1,5 @@
-// Types of cells of a workbook. Rows hold texts; what a text was in its workbook is kept beside it, so that it can be
-// written into another workbook as what it was.
+// Cell types of a workbook. Rows store text; the original cell type is stored separately, so that the value can be
+// written to another workbook with its type.
 
 /** `moment` is a date with a time, `time` a time of day or a duration. */
 export type CellType = 'number' | 'boolean' | 'date' | 'moment' | 'time';
@@ -7,7 +7,7 @@ export type CellType = 'number' | 'boolean' | 'date' | 'moment' | 'time';
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?$/;
 const TIME = /^\d{2,7}:[0-5]\d:[0-5]\d(\.\d{3})?$/;
-/** Whole numbers from here on have more digits than a spreadsheet keeps. */
+/** From here on, whole numbers have more digits than a spreadsheet keeps. */
 export const MAX_SHEET_INTEGER = 1e15;
 
 export function dateTypeOf(text: string): 'date' | 'moment' | 'time' | null {
@@ -16,11 +16,11 @@ export function dateTypeOf(text: string): 'date' | 'moment' | 'time' | null {
   return TIME.test(text) ? 'time' : null;
 }
 
-/** The type whose cell would be read as exactly this text; null: only a text is. */
+/** The cell type that would be read as exactly this text; null: only a text cell is. */
 export function looksLikeType(text: string): CellType | null {
   if (text.length > 30) return null;
   const code = text.charCodeAt(0);
-  // Most texts begin with a letter.
+  // Fast path: most texts start with a letter.
   if (code > 0x39) return text === 'TRUE' || text === 'FALSE' ? 'boolean' : null;
   if (code !== 0x2d && (code < 0x30 || code > 0x39)) return null;
   const value = Number(text);

@@ -1,8 +1,8 @@
-// Names of columns that mean the same in English, German, French and Spanish. Small on purpose: only words that hardly
-// ever mean anything else. `--map` overrides them, and docs/files.md shows the table.
+// Synonyms of column names in English, German, French and Spanish. The list is small on purpose: only words that rarely
+// mean anything else. `--map` overrides it, and docs/files.md shows the table.
 import { foldName } from './fold-name.ts';
 
-/** Each line is one meaning; names without case, blanks, punctuation and accents. */
+/** Each line is one meaning. Names are folded: no case, blanks, punctuation or accents. */
 const MEANINGS = [
   'name nom nombre',
   'firstname givenname vorname prenom',
@@ -38,7 +38,7 @@ const meaningOf = new Map(
   MEANINGS.flatMap((names, meaning) => names.map((name) => [name, meaning] as const)),
 );
 
-/** A number that names with the same meaning share; null for other names. */
+/** An id shared by all names with the same meaning; null for other names. */
 export function findMeaning(name: string): number | null {
   for (const folded of foldName(name)) {
     const meaning = meaningOf.get(folded);

@@ -31,29 +31,29 @@ function row(values: Partial<ExportRow>): ExportRow {
 describe('exportColumns', () => {
   it.each<[string, ColumnNames, string[]]>([
     [
-      'input, results, then ours',
+      'input, results, then Rowmill columns',
       names(['b', 'a'], ['price']),
       ['b', 'a', 'price', 'status', 'error', 'attempts'],
     ],
     ['a job without results', names(['a'], []), ['a', 'status', 'error', 'attempts']],
-    ['repeated headers stay', names(['a', 'a', ''], []), ['a', 'a', '', 'status', 'error', 'attempts']],
+    ['repeated headers are kept', names(['a', 'a', ''], []), ['a', 'a', '', 'status', 'error', 'attempts']],
     [
       'a result named like a header',
       names(['price'], ['price']),
       ['price', 'result_price', 'status', 'error', 'attempts'],
     ],
     [
-      'a result whose second name is a header too',
+      'a result whose prefixed name is a header too',
       names(['price', 'result_price'], ['price']),
       ['price', 'result_price', 'result_result_price', 'status', 'error', 'attempts'],
     ],
     [
-      'a result that has the other name by itself keeps it',
+      'a result that already has the prefixed name keeps it',
       names(['price'], ['price', 'result_price']),
       ['price', 'result_result_price', 'result_price', 'status', 'error', 'attempts'],
     ],
     [
-      'headers and results named like ours',
+      'headers and results named like Rowmill columns',
       names(['status', 'rowmill_error'], ['error', 'attempts']),
       [
         'status',
@@ -67,12 +67,12 @@ describe('exportColumns', () => {
     ],
     ['more keys than columns', names(['a'], ['b'], true), ['a', 'b', 'more', 'status', 'error', 'attempts']],
     [
-      'more, taken',
+      'the name more is taken',
       names(['more'], ['result_more'], true),
       ['more', 'result_more', 'result_result_more', 'status', 'error', 'attempts'],
     ],
     [
-      'case makes a difference',
+      'names are case-sensitive',
       names(['Price'], ['price']),
       ['Price', 'price', 'status', 'error', 'attempts'],
     ],
@@ -80,7 +80,7 @@ describe('exportColumns', () => {
     expect(exportColumns(given).map((column) => column.header)).toEqual(headers);
   });
 
-  it('gives the failed rows their own columns and fixed names, and leaves out those of an earlier time', () => {
+  it('gives failed rows fixed error columns, and leaves out those of an earlier file', () => {
     const input = names(['a', 'rowmill_status', 'rowmill_attempts'], []).input;
     expect(failedColumns(input).map((column) => column.header)).toEqual([
       'a',
@@ -93,7 +93,7 @@ describe('exportColumns', () => {
 });
 
 describe('cellReader', () => {
-  it('reads input by key and results by name, and leaves empty what is not there', () => {
+  it('reads input by key and results by name, and leaves missing cells empty', () => {
     const read = cellReader(exportColumns(names(['a', 'b'], ['x', 'y'])));
     expect(
       read(row({ inputJson: '{"k0": "1", "k1": {"n": [1]}}', resultJson: '{"y": false}', attempts: 3 })),
@@ -124,7 +124,7 @@ describe('cellReader', () => {
     expect(read(row({ resultJson })).slice(0, 2)).toEqual([value, null]);
   });
 
-  it('gathers keys without a column of their own', () => {
+  it('collects keys without a column of their own', () => {
     const read = cellReader(exportColumns(names([], ['a'], true)));
     expect(read(row({ resultJson: '{"a": 1, "b": 2, "__proto__": 3, "": 4}' }))[1]).toEqual(
       JSON.parse('{"b":2,"__proto__":3,"":4}'),
@@ -134,7 +134,7 @@ describe('cellReader', () => {
     expect(read(row({}))[1]).toBeNull();
   });
 
-  it.each(['__proto__', 'constructor', 'toString'])('finds %s only where the row has it', (key) => {
+  it.each(['__proto__', 'constructor', 'toString'])('finds %s only if the row has it', (key) => {
     const columns = exportColumns({ input: [{ key, header: key }], result: [key], hasMore: false });
     const read = cellReader(columns);
     expect(read(row({ resultJson: '{}' })).slice(0, 2)).toEqual([null, null]);

@@ -1,10 +1,10 @@
-// The columns of a job and the value of each cell: the one place that decides both, so that grid, exports and summary
-// agree cell by cell. Not about bytes: quoting and formulas belong to the writers.
+// Decides the columns of a job and the value of each cell in one place, so that grid, exports and summary agree cell by
+// cell. Quoting and formulas are up to the writers.
 //
-// Order: the columns of the input as in the file, the keys of the results, `more` where there are too many keys, then
-// status, error and attempts, and rowmill_parent where rows were emitted. Input headers stay as they are, also when they repeat. A result column whose name is
-// taken becomes result_<name>, the last three become rowmill_<name>, each with the prefix repeated until it is free; a
-// column that can keep its name keeps it, whatever its neighbours are called.
+// Order: the input columns as in the file, the result keys, `more` if there are too many keys, then status, error and
+// attempts, and rowmill_parent if rows were emitted. Input headers stay unchanged, even if they repeat. A result
+// column whose name is taken becomes result_<name>, the other columns become rowmill_<name>, with the prefix repeated
+// until the name is free. A column that can keep its name keeps it, regardless of the other columns.
 import { MAX_SHEET_INTEGER } from './cell-type.ts';
 import type { ExportRow } from './export-row.ts';
 import type { InputColumn } from '../items/input-column.ts';
@@ -25,13 +25,13 @@ export interface ColumnNames {
   input: readonly InputColumn[];
   /** Keys of the results, in order. */
   result: readonly string[];
-  /** Some results have keys that got no column of their own. */
+  /** True if some result keys have no column of their own. */
   hasMore: boolean;
-  /** Rows emitted others: each says by which row it was emitted. */
+  /** True if the job has emitted rows, which name their parent row. */
   hasParents?: boolean;
 }
 
-/** Where a result that is not an object stands. */
+/** Column for results that are not objects. */
 export const PLAIN_RESULT_COLUMN = 'result';
 const MORE_COLUMN = 'more';
 const PARENT_COLUMN = 'rowmill_parent';
@@ -63,8 +63,8 @@ export function exportColumns({ input, result, hasMore, hasParents = false }: Co
 }
 
 /**
- * The columns of a file of failed rows, made to be corrected and uploaded again: the input as it was, and fixed headers
- * that the next upload recognises and leaves out.
+ * The columns of a file of failed rows, which people correct and upload again: the original input, and fixed headers
+ * that the next upload recognizes and ignores.
  */
 export function failedColumns(input: readonly InputColumn[], hasParents = false): ExportColumn[] {
   const ours: ExportColumn[] = [
@@ -89,7 +89,7 @@ function freeHeader(name: string, prefix: string, taken: Set<string>): string {
   return header;
 }
 
-/** Reads the values of a row's cells, one per column. The array is used again for the next row. */
+/** Reads the cell values of a row, one per column. The array is reused for the next row. */
 export function cellReader(columns: readonly ExportColumn[]): (row: ExportRow) => readonly unknown[] {
   const cells = new Array<unknown>(columns.length).fill(null);
   const inputs: JsonField[] = [];
@@ -111,7 +111,7 @@ export function cellReader(columns: readonly ExportColumn[]): (row: ExportRow) =
   };
 }
 
-/** A result that is no object stands in one column. */
+/** Puts a result that is not an object into one column. */
 function fillPlain(json: string, results: readonly JsonField[], cells: unknown[]): void {
   const value: unknown = JSON.parse(json);
   for (const { key, at } of results) cells[at] = key === PLAIN_RESULT_COLUMN ? value : null;
@@ -134,7 +134,7 @@ function ownCell(row: ExportRow, source: CellSource): unknown {
   }
 }
 
-/** The number of the row that emitted it, counted from 1 as rows are shown. */
+/** The number of the parent row, counted from 1 as shown to people. */
 export function parentNumber({ parentSeq }: ExportRow): number | null {
   return parentSeq === null || parentSeq === undefined ? null : parentSeq + 1;
 }
@@ -146,7 +146,7 @@ function moreOf(resultJson: string, named: ReadonlySet<string>): Record<string, 
   return rest.length === 0 ? null : Object.fromEntries(rest);
 }
 
-/** What a person reads in a cell: text as it is, everything else as JSON, nothing for nothing. */
+/** The cell as people read it: text unchanged, null as empty text, anything else as JSON. */
 export function cellText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
@@ -154,8 +154,8 @@ export function cellText(value: unknown): string {
 }
 
 /**
- * The same cell for a format that has types. Numbers and booleans stay what they are, except integers of more than 15
- * digits: a spreadsheet would round an id.
+ * The same cell for a format with types. Numbers and booleans keep their type, except integers of more than 15 digits,
+ * because a spreadsheet would round such an id.
  */
 export function typedCell(value: unknown): string | number | boolean | null {
   if (typeof value === 'boolean') return value;

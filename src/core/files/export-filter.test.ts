@@ -16,7 +16,7 @@ const ROW: ExportRow = {
 };
 
 describe('rowFilter', () => {
-  it('takes everything when nothing is asked', () => {
+  it('includes every row without a filter', () => {
     expect(rowFilter({})).toBeNull();
     expect(rowFilter({ search: '' })).toBeNull();
   });
@@ -48,7 +48,7 @@ describe('rowFilter', () => {
     ['name', false],
     ['within 5000', true],
     ['today 1000', false],
-  ])('finds %j in what a person sees of a row: %s', (search, expected) => {
+  ])('searches %j in a row as people see it: %s', (search, expected) => {
     expect(rowFilter({ search })!(ROW)).toBe(expected);
   });
 });
@@ -66,7 +66,7 @@ describe('searchHint', () => {
     expect(searchHint(search)).toBe(hint);
   });
 
-  it('leaves out every letter that a character outside of ASCII becomes in lower case', () => {
+  it('excludes every letter that is the lower case of a non-ASCII character', () => {
     const letters = new Set<string>();
     for (let code = 0x80; code <= 0x10ffff; code += 1) {
       if (code >= 0xd800 && code <= 0xdfff) continue;
@@ -105,7 +105,7 @@ describe('checkExportFilter', () => {
     expect(attempt).toThrow(/^expected .*, got /);
   });
 
-  it('accepts what it documents', () => {
+  it('accepts the documented filters', () => {
     checkExportFilter({
       statuses: ['PENDING', 'DONE'],
       phase: 0,

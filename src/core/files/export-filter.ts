@@ -1,5 +1,5 @@
-// Which rows an export takes. The decision is made here, on the row as a person sees it; statements only narrow down
-// what is looked at.
+// Decides which rows an export includes, based on the row as people see it. SQL statements only narrow down the
+// candidates.
 
 import { errorSignature } from '../errors/error-signature.ts';
 import { cellText } from './export-columns.ts';
@@ -9,15 +9,15 @@ import { RowmillError } from '../errors/rowmill-error.ts';
 import type { SeqRanges } from '../items/seq-ranges.ts';
 
 export interface ExportFilter {
-  /** Rows of any of these. */
+  /** Rows with any of these statuses. */
   statuses?: readonly RowStatus[];
-  /** Rows whose result comes from this phase, from 0. */
+  /** Rows whose result comes from this phase, counted from 0. */
   phase?: number;
   /** Signature of an error group. */
   errorGroup?: string;
   /**
-   * Rows where a value of the input or the result, or the error, holds this text. Case does not matter; no character has
-   * a meaning of its own. Values are texts as cells show them, nested ones as JSON; names of columns are not searched.
+   * Rows whose input values, result values or error contain this text. The match ignores case and is literal. Values
+   * are compared as cells show them, nested ones as JSON. Column names are not searched.
    */
   search?: string;
   /** Sorted, disjoint and half-open. */
@@ -29,7 +29,7 @@ const STATUSES: readonly string[] = ['PENDING', ...ITEM_STATUSES];
 
 type FilterError = 'EXPORT_INVALID' | 'REPROCESS_INVALID';
 
-/** Refuses what no row could be asked; the code says who asked. */
+/** Throws if the filter is invalid. `code` depends on the operation that uses it. */
 export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXPORT_INVALID'): void {
   const refuse = (expected: string, got: unknown): never => {
     const text = JSON.stringify(got) ?? String(got);
@@ -42,16 +42,16 @@ export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXP
   }
   if (statuses !== undefined) {
     if (!Array.isArray(statuses) || statuses.length === 0)
-      refuse('statuses to be a list of at least one', statuses);
+      refuse('statuses to be a list with at least one status', statuses);
     for (const status of statuses) {
       if (!STATUSES.includes(status)) refuse(`a status to be one of ${STATUSES.join(', ')}`, status);
     }
   }
   if (phase !== undefined && !isCount(phase)) refuse('phase to be a number from 0', phase);
   if (errorGroup !== undefined && typeof errorGroup !== 'string')
-    refuse('errorGroup to be a signature', errorGroup);
+    refuse('errorGroup to be the signature of an error group', errorGroup);
   if (search !== undefined && (typeof search !== 'string' || search.length > MAX_SEARCH_LENGTH)) {
-    refuse(`search to be a text of at most ${MAX_SEARCH_LENGTH} characters`, search);
+    refuse(`search to be text of at most ${MAX_SEARCH_LENGTH} characters`, search);
   }
   if (seqs !== undefined) checkSeqs(seqs, refuse);
 }
@@ -70,7 +70,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Null when every row is taken. */
+/** Null if every row is included. */
 export function rowFilter(filter: ExportFilter): ((row: ExportRow) => boolean) | null {
   const { statuses, phase, errorGroup, search } = filter;
   const tests: ((row: ExportRow) => boolean)[] = [];
@@ -100,13 +100,13 @@ function valueHolds(value: unknown, wanted: string): boolean {
   return values.some((each) => cellText(each).toLowerCase().includes(wanted));
 }
 
-// Letters and blanks that stand in JSON text as they stand in a cell. Digits and punctuation do not (1.10, \", `: `);
-// i and k are what two characters outside of ASCII become in lower case; a letter alone may be the e of 1e+21.
+// Letters and blanks look the same in JSON text and in a cell; digits and punctuation may not (1.10, \", `: `). i and k
+// are excluded, because two non-ASCII characters become i and k in lower case. A single letter may be the e of 1e+21.
 const PLAIN_RUN = /[a-hjl-z ]{2,}/g;
 
 /**
- * A piece of the searched text that every row it occurs in holds somewhere in its JSON text, in lower case ASCII. Null
- * when there is none: then the rows themselves have to be looked at.
+ * A lower-case ASCII part of the searched text that must occur in the JSON text of every matching row. Null if there is
+ * none: then every row must be checked.
  */
 export function searchHint(search: string): string | null {
   let longest: string | null = null;

@@ -1,27 +1,26 @@
-// One row of a job as exports read it: an item and the newest result that a generation shows for it. Input and result
-// stay JSON text until somebody needs their fields.
+// One row of a job as exports read it: an item and its newest result up to a generation. Input and result stay JSON
+// text until their fields are needed.
 import type { ItemStatus } from '../items/outcome.ts';
 
-/** PENDING: there is no result yet. */
+/** PENDING means that there is no result yet. */
 export type RowStatus = ItemStatus | 'PENDING';
 
 export interface ExportRow {
   seq: number;
   inputJson: string;
   status: RowStatus;
-  /** Attempts made. */
   attempts: number | null;
   errorClass: string | null;
   error: string | null;
   resultJson: string | null;
-  /** These two only where they were asked for. */
+  /** `phase` and `finishedAtMs` are null unless the export requests them. */
   phase: number | null;
   finishedAtMs: number | null;
-  /** The row that emitted it; null for rows of the file. Absent in jobs without emitted rows. */
+  /** Seq of the parent row; null for rows of the file. Absent in jobs without emitted rows. */
   parentSeq?: number | null;
 }
 
-/** The same row for programs. `Result` is what the last phase of its pipeline returned. */
+/** The same row for programs. `Result` is the return type of the pipeline's last phase. */
 export interface ResultRow<Result = unknown> {
   seq: number;
   input: Record<string, unknown>;

@@ -1,41 +1,41 @@
-// How a file is written down: what a person says about it, and what was detected. Stored with the job, so that reading
-// again reads the same rows, and that failed rows can be written in the dialect they came in.
+// The format of a file: the options given by a person, and the detected format. Stored with the job, so that reading
+// the file again gives the same rows, and failed rows can be written in the dialect of the file.
 
 export type FormatName = 'csv' | 'xlsx' | 'jsonl' | 'json' | 'urls' | 'images';
 
-/** What a person may say about a file instead of leaving it to detection. */
+/** Options that a person may set instead of relying on detection. */
 export interface FormatOptions {
   format?: FormatName;
   encoding?: string;
-  /** One or more characters; ' ' means any run of blanks, '' that every line is one cell. */
+  /** One or more characters. ' ' means any run of blanks, '' means that every line is one cell. */
   delimiter?: string;
   /** One character, or '' for none. */
   quote?: string;
-  /** One character: the quote itself when it is doubled, or a backslash. */
+  /** One character: the quote itself if quotes are doubled, or a backslash. */
   escape?: string;
-  /** Whether the first row (after skipLines) names the columns. */
+  /** True if the first row (after skipLines) names the columns. */
   header?: boolean;
   /** Lines before the header or the first row that are not data. */
   skipLines?: number;
   /** Names for the columns, in order. */
   columns?: string[];
-  /** What to do with a row that has too few cells. Default: reject. */
+  /** Treatment of rows with too few cells. Default: reject. */
   shortRows?: 'reject' | 'pad';
   /** Sheet of a workbook, by name or number from 1. */
   sheet?: string;
-  /** Detection of an earlier reading of the same file. Set by Rowmill, not by a person. */
+  /** Format detected by an earlier reading of the same file. Set by Rowmill, not by a person. */
   found?: DetectedFormat;
 }
 
-/** Where the table is in a sheet or an array of arrays. */
+/** Position of the table in a sheet or an array of arrays. */
 export interface TableLayout {
-  /** Whether a row names the columns. */
+  /** True if a row names the columns. */
   header: boolean;
   /** Rows before the table that are not read. */
   skipLines: number;
-  /** The row in which it begins, with its header or its first row of data. */
+  /** The row where the table starts, with its header or its first data row. */
   line: number;
-  /** 2: names are spread over two rows. */
+  /** 2 if names are spread over two rows. */
   headerRows?: number;
   /** The row after the header that holds units. */
   unitsLine?: number;
@@ -46,22 +46,22 @@ export interface TableLayout {
 export interface CsvDialect {
   encoding: string;
   bom: boolean;
-  /** '' when every line is one cell. */
+  /** '' if every line is one cell. */
   delimiter: string;
-  /** '' when nothing is quoted. */
+  /** '' if cells are not quoted. */
   quote: string;
   escape: string;
   lineEnd: '\n' | '\r\n' | '\r';
   header: boolean;
   /** Lines before the header or first row. */
   skipLines: number;
-  /** A blank follows every delimiter and is not part of the cell. */
+  /** True if a blank follows every delimiter and is not part of the cell. */
   trimsBlanks?: true;
 }
 
 export interface DetectedFormat {
   format: FormatName;
-  /** The file came in a gzip or zip. */
+  /** Compression of the uploaded file. */
   compression?: 'gzip' | 'zip';
   csv?: CsvDialect;
   encoding?: string;
@@ -72,12 +72,12 @@ export interface DetectedFormat {
   table?: TableLayout;
   /** Text of the skipped lines before the header. */
   preamble?: string;
-  /** Things a person should know, as sentences. */
+  /** Sentences for the person who submitted the file. */
   warnings: string[];
 }
 
 export interface JobSource {
-  /** file (command line or library), upload, folder, s3, ftp, sftp. */
+  /** One of file (command line or library), upload, folder, s3, ftp, sftp. */
   kind: string;
   /** Name of the file, for people. */
   name: string;
@@ -87,10 +87,10 @@ export interface JobSource {
   blobKey: string;
   sha256: string;
   bytes: number;
-  /** Bytes of the images that its rows name, beside the file. */
+  /** Bytes of the images named in its rows, in addition to the file. */
   imageBytes?: number;
   options: FormatOptions;
-  /** Field of the pipeline's input to column, as a person said it. */
+  /** Column by field of the pipeline's input, as given by a person. */
   mapping?: Record<string, string>;
   detected: DetectedFormat;
 }
@@ -101,11 +101,11 @@ export interface IngestReport {
   stored: number;
   rejected: number;
   repaired: number;
-  /** Stored, and failed at once by the input schema. */
+  /** Stored rows that failed the input schema. */
   invalid: number;
-  /** Stored, with the result of an equal row of the job that this one updates. */
+  /** Stored rows that took over the result of an equal row of the job that this one updates. */
   takenOver: number;
-  /** Of items that handlers emitted: stored, known by their key already, past the depth, past the number. */
+  /** Emitted items: stored, skipped as duplicates by key, beyond the maximum depth, beyond the maximum number. */
   emitted?: number;
   repeated?: number;
   tooDeep?: number;

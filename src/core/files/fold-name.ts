@@ -1,6 +1,6 @@
-// Names of columns and fields as they are compared: without case, blanks and punctuation, and without accents.
+// Normalizes names of columns and fields for comparison: without case, blanks, punctuation and accents.
 
-/** Letters that Unicode does not take apart. */
+/** Letters that Unicode normalization does not decompose. */
 const LETTERS: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -13,10 +13,10 @@ const LETTERS: Record<string, string> = {
   ı: 'i',
   ħ: 'h',
 };
-/** The other way in which these are written without accents. */
+/** Alternative spellings of these letters without accents. */
 const LONG_LETTERS: Record<string, string> = { ä: 'ae', ö: 'oe', ü: 'ue', å: 'aa', ø: 'oe' };
 
-/** Without regard to case, blanks and punctuation. */
+/** Removes case, blanks and punctuation. */
 export function plainName(name: string): string {
   return name
     .normalize('NFKC')
@@ -24,7 +24,7 @@ export function plainName(name: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** The ways in which a name can be written without accents: `Größe` is `grosse` and `groesse`. */
+/** All spellings of a name without accents: `Größe` gives `grosse` and `groesse`. */
 export function foldName(name: string): string[] {
   const plain = plainName(name);
   const long = plain.replace(/[äöüåø]/g, (letter) => LONG_LETTERS[letter]!);

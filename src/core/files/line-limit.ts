@@ -1,5 +1,4 @@
-// Keeps a log readable when the same thing happens again and again: of each kind a few lines per window, and the next line
-// that is written says how many were left out.
+// Limits repeated log lines: a few lines of each kind per time window. The next line reports how many were left out.
 
 const WINDOW_MS = 10_000;
 const LINES_PER_WINDOW = 10;
@@ -13,7 +12,7 @@ interface Window {
 export class LineLimit {
   readonly #windows = new Map<string, Window>();
 
-  /** Lines of this kind left out before this one; null: leave this one out too. Kinds are few and constant. */
+  /** Number of lines of this kind omitted before this one; null: omit this one too. Kinds must be few and constant. */
   take(kind: string, nowMs: number): number | null {
     const window = this.#windows.get(kind);
     if (!window || nowMs - window.startedMs >= WINDOW_MS) {

@@ -19,7 +19,7 @@ describe('columns of a file', () => {
       ['SKU', 'sku', 'quantity'],
       ['SKU>SKU', 'sku>sku', 'quantity>quantity'],
     ],
-    ['optional fields may lack', ['sku', 'quantity', 'x'], ['sku>sku', 'quantity>quantity', 'x>x']],
+    ['optional fields may be missing', ['sku', 'quantity', 'x'], ['sku>sku', 'quantity>quantity', 'x>x']],
   ])('are found by name: %s', (_, headers, expected) => {
     expect(keys(headers, [sku, quantity, note])).toEqual(expected);
   });
@@ -48,11 +48,11 @@ describe('columns of a file', () => {
     ['Téléphone', 'phone'],
     ['Währung', 'currency'],
     ['E-Mail-Adresse', 'email'],
-  ])('are found by a word of the same meaning: %s for %s', (header, name) => {
+  ])('are found by synonym: %s for %s', (header, name) => {
     expect(keys([header], [{ name, required: true }])).toEqual([`${header}>${name}`]);
   });
 
-  it('are never guessed when two columns or two fields could be meant', () => {
+  it('are never guessed if two columns or two fields could match', () => {
     const city = { name: 'city', required: false };
     const town = { name: 'town', required: false };
     expect(mapColumns(['Ort', 'Ville'], [city])).toMatchObject({ unmapped: ['city'] });
@@ -63,18 +63,18 @@ describe('columns of a file', () => {
     expect(keys(['Ort', 'Ville'], [city], { city: 'ville' })).toEqual(['Ort>Ort', 'Ville>city']);
   });
 
-  it('are taken by their own name before a synonym', () => {
+  it('are matched by name before synonyms', () => {
     expect(keys(['Ort', 'city'], [{ name: 'city', required: true }])).toEqual(['Ort>Ort', 'city>city']);
     expect(mapColumns(['sku'], [sku, note]).unmapped).toEqual(['note']);
   });
 
-  it('can be mapped by hand, also against the names', () => {
+  it('can be mapped by hand, even against their names', () => {
     expect(keys(['Artikel', 'sku', 'Menge'], [sku, quantity], { sku: 'Artikel', quantity: 'menge' })).toEqual(
       ['Artikel>sku', 'sku>sku_2', 'Menge>quantity'],
     );
   });
 
-  it('that are required and lack refuse the file, with near misses as suggestions', () => {
+  it('that are required but missing refuse the file, with near misses as suggestions', () => {
     const error = catchError(() => mapColumns(['sku', 'Quantiy', 'price'], [sku, quantity]));
     expect(error.code).toBe('COLUMNS_MISSING');
     expect(error.message).toContain('expected a column for quantity (did you mean "Quantiy"?)');
@@ -84,14 +84,14 @@ describe('columns of a file', () => {
     );
   });
 
-  it('that a person names must exist, and so must the field', () => {
+  it('that a person maps must exist, and so must the field', () => {
     expect(catchError(() => mapColumns(['a'], [sku], { sku: 'b' })).code).toBe('COLUMNS_MISSING');
     const error = catchError(() => mapColumns(['a'], [sku], { skus: 'a' }));
     expect(error.code).toBe('FILE_OPTION_INVALID');
     expect(error.message).toContain('did you mean sku?');
   });
 
-  it('that are hostile, empty or repeated get keys of their own', () => {
+  it('with hostile, empty or repeated names get unique keys', () => {
     expect(keys(['__proto__', 'a', 'a', '', 'a_2', ' ', 'x\0y', 'constructor'], null)).toEqual([
       '__proto__>__proto__',
       'a>a',
@@ -104,7 +104,7 @@ describe('columns of a file', () => {
     ]);
   });
 
-  it('of our own making are not stored', () => {
+  it('written by Rowmill are not stored', () => {
     const { columns, ignored } = mapColumns(['sku', 'rowmill_error', 'rowmill_status'], null);
     expect(columns).toEqual([{ key: 'sku', header: 'sku' }, null, null]);
     expect(ignored).toEqual(['rowmill_error', 'rowmill_status']);

@@ -1,6 +1,6 @@
-// Which column of a file feeds which field of the pipeline's input, and under which key each column is stored. By name:
-// exactly; then without regard to case, blanks and punctuation; then to accents; then by a table of synonyms. After the
-// first step only a match between one field and one column is taken; other matches and near misses are suggested.
+// Maps the columns of a file to the fields of the pipeline's input, and decides under which key each column is stored.
+// Matches names exactly; then without case, blanks and punctuation; then without accents; then by a table of synonyms.
+// After the first step only unambiguous matches are used; other matches and near misses are suggested.
 import { findMeaning } from './column-synonyms.ts';
 import { editDistance } from '../errors/edit-distance.ts';
 import { foldName, plainName } from './fold-name.ts';
@@ -16,7 +16,7 @@ export interface InputField {
 export interface ColumnMapping {
   /** One per column of the file; null: not stored. */
   columns: (InputColumn | null)[];
-  /** Headers of our own error columns, which a file of failed rows brings back. */
+  /** Headers of Rowmill's error columns, which a file of failed rows contains. */
   ignored: string[];
   /** Fields without a column, all of them optional. */
   unmapped: string[];
@@ -33,7 +33,7 @@ export function isReservedColumn(header: string): boolean {
 export function mapColumns(
   headers: string[],
   fields: InputField[] | null,
-  /** Field to header, as a person said it. */
+  /** Header by field, as given by a person. */
   given: Record<string, string> = {},
 ): ColumnMapping {
   const fieldOf = new Map<number, string>();
@@ -66,7 +66,7 @@ export function mapColumns(
   return { columns: nameColumns(headers, fieldOf), ignored, unmapped };
 }
 
-/** Names that share a form are alike. */
+/** Names match if they have a form in common. */
 type FormsOf = (name: string) => (string | number)[];
 
 const plainForms: FormsOf = (name) => [plainName(name)].filter((form) => form !== '');
@@ -83,7 +83,7 @@ interface Columns {
   free: (index: number) => boolean;
 }
 
-/** Takes a column where one field and one column are alike, by each kind of likeness in turn. Returns the fields left. */
+/** Maps a field to a column if they match only each other, by each kind of similarity in turn. Returns the rest. */
 function takeBySimilarity<Field extends { name: string; wanted: string }>(
   fields: Field[],
   kinds: FormsOf[],
@@ -107,7 +107,7 @@ function takeBySimilarity<Field extends { name: string; wanted: string }>(
   return left;
 }
 
-/** Form to the positions of the names that have it. */
+/** Positions of names, by form. */
 function groupByForm<Name>(
   names: readonly Name[],
   formsOf: (name: Name, index: number) => (string | number)[],
@@ -123,10 +123,10 @@ function groupByForm<Name>(
   return groups;
 }
 
-/** Keys are unique: an empty header gets its position, a repeated one a number. No column is lost. */
+/** Gives each column a unique key: an empty header gets its position, a repeated one a number. No column is lost. */
 function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputColumn | null)[] {
   const used = new Set(fieldOf.values());
-  /** The number after the last one that a repeated header got: counting from 2 each time costs the square. */
+  /** Next number for each repeated header. Counting from 2 every time would take quadratic time. */
   const numbers = new Map<string, number>();
   return headers.map((given, index) => {
     if (isReservedColumn(given)) return null;
@@ -143,7 +143,7 @@ function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputCol
   });
 }
 
-/** PostgreSQL takes neither NUL nor half a surrogate pair, in names as in values. */
+/** PostgreSQL accepts neither NUL nor unpaired surrogates, in names as in values. */
 export function storableHeader(header: string): string {
   return toStorableText(header, Number.POSITIVE_INFINITY);
 }
@@ -173,7 +173,7 @@ function missing(wanted: { name: string; wanted: string }[], headers: string[]):
   return new RowmillError(
     'COLUMNS_MISSING',
     `expected a column for ${lines.join(', ')}; the file has ${seen.join(', ')}${more}`,
-    near === null ? {} : { hint: `If it is, say so: --map ${first.name}=${JSON.stringify(near)}` },
+    near === null ? {} : { hint: `If so, map it: --map ${first.name}=${JSON.stringify(near)}` },
   );
 }
 
@@ -181,7 +181,7 @@ function nearest(name: string, candidates: string[]): string | null {
   return suggestColumns(name, candidates)[0] ?? null;
 }
 
-/** Columns that could be meant by a name, the likeliest first. */
+/** Columns that a name may refer to, the most likely first. */
 export function suggestColumns(name: string, candidates: readonly string[]): string[] {
   const wanted = plainFold(name);
   const meaning = findMeaning(name);

@@ -1,10 +1,10 @@
-// The formats that results leave in.
+// The output formats of results.
 import type { FormatName } from './file-format.ts';
 
 export const OUTPUT_FORMATS = ['csv', 'xlsx', 'jsonl'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** What a job leaves: all results in a format, or one file for each status that rows ended with. */
+/** Output of a job: all results in one file, or one file per status. */
 export type JobOutput = OutputFormat | `${OutputFormat}-by-status`;
 export const JOB_OUTPUTS = [
   ...OUTPUT_FORMATS,
@@ -18,15 +18,15 @@ export function formatOfOutput(output: JobOutput): { format: OutputFormat; isByS
   return { format, isByStatus: format !== output };
 }
 
-/** People get back what they brought. */
+/** The output format that matches the input format. */
 export function outputLike(input: FormatName): OutputFormat {
   if (input === 'xlsx') return 'xlsx';
   return input === 'jsonl' || input === 'json' ? 'jsonl' : 'csv';
 }
 
-/** A file that a finished generation left in the blob store. */
+/** An output file of a finished generation, in the blob store. */
 export interface OutputFile {
-  /** results.csv, done.csv, failed.csv, rejected.csv, summary.json. */
+  /** Such as results.csv, done.csv, failed.csv, rejected.csv, summary.json. */
   name: string;
   key: string;
   contentType: string;

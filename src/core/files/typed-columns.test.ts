@@ -31,7 +31,7 @@ describe('a text looks like', () => {
 });
 
 describe('the types of columns', () => {
-  it('are those of their cells, with the texts that look like them', () => {
+  it('follow from their cells, with the text cells that look typed', () => {
     const gatherer = new ColumnTypeGatherer(columns);
     expect(gatherer.found()).toBeUndefined();
     gatherer.add(['42', 'x', 'TRUE'], undefined);
@@ -53,7 +53,7 @@ describe('the types of columns', () => {
     ]);
   });
 
-  it('are not kept for a column with very many texts that look typed', () => {
+  it('are dropped for a column with very many text cells that look typed', () => {
     const gatherer = new ColumnTypeGatherer(columns);
     gatherer.add(['1', '', ''], 'n  ');
     for (let i = 0; i < 1000; i += 1) gatherer.add([String(i), '', ''], undefined);

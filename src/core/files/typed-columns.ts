@@ -1,20 +1,20 @@
-// Which columns of a job's input were numbers, booleans or dates in the workbook that they came from. Gathered while the
-// workbook is read, stored with each batch, used when a workbook is written. Pure.
+// Records which input columns were numbers, booleans or dates in the original workbook. Collected while the workbook is
+// read, stored with each batch, and used when a workbook is written. Pure.
 import { type CellType, looksLikeType } from './cell-type.ts';
 import type { InputColumn } from '../items/input-column.ts';
 
 export interface ColumnType {
-  /** Types of cells of the column that are not text. */
+  /** Cell types in the column other than text. */
   types: CellType[];
-  /** Texts of the column that a typed cell would be read as, too. They stay text. */
+  /** Text cells that look like a typed value. They stay text. */
   texts?: string[];
 }
 
-/** By the key of the column; columns of text are not among them. */
+/** By column key, without columns that contain only text. */
 export type ColumnTypes = Record<string, ColumnType>;
 
 const TYPES: Record<string, CellType> = { n: 'number', b: 'boolean', d: 'date', m: 'moment', t: 'time' };
-/** A column with more such texts is written as text. */
+/** A column with more text cells that look typed is written as text. */
 const MAX_TEXTS = 200;
 
 interface Gathered {
@@ -28,14 +28,14 @@ export class ColumnTypeGatherer {
   #latest: ColumnTypes | undefined;
   #isChanged = false;
 
-  /** Null: the column is not stored. */
+  /** A null column is not stored. */
   constructor(columns: readonly (InputColumn | null)[]) {
     this.#columns = columns.map(
       (column) => column && { key: column.key, types: new Set<CellType>(), texts: new Set<string>() },
     );
   }
 
-  /** `types`: one character per cell (row-reader.ts); undefined: all are texts. */
+  /** `types`: one character per cell (row-reader.ts); undefined: all cells are text. */
   add(cells: readonly unknown[], types: string | undefined): void {
     for (const [at, column] of this.#columns.entries()) {
       if (column === null) continue;
@@ -49,14 +49,14 @@ export class ColumnTypeGatherer {
       const text = cells[at];
       if (typeof text !== 'string' || text === '' || column.texts.size > MAX_TEXTS) continue;
       const looks = looksLikeType(text);
-      // One text TRUE among booleans would otherwise make texts of them all.
+      // Ignore TRUE and FALSE: one such text cell would otherwise turn all booleans of the column into text.
       if (looks === null || looks === 'boolean' || column.texts.has(text)) continue;
       column.texts.add(text);
       this.#isChanged = true;
     }
   }
 
-  /** Undefined while all cells are texts. */
+  /** Undefined while all cells are text. */
   found(): ColumnTypes | undefined {
     if (!this.#isChanged) return this.#latest;
     this.#isChanged = false;
@@ -72,7 +72,7 @@ export class ColumnTypeGatherer {
   }
 }
 
-/** The type that a text of the column had in its workbook; null: it was a text. */
+/** Returns a function that gives the original cell type of a text in the column; null: it was text. */
 export function typeReader({ types, texts = [] }: ColumnType): (text: string) => CellType | null {
   const known = new Set(types);
   const kept = new Set(texts);

@@ -1,5 +1,5 @@
-// Removes characters from the end of a text in one pass. The expression /x+$/ starts again at every x of the text, so a
-// run of them in the middle costs the square of its length.
+// Removes characters from the end of a text in one pass. The regular expression /x+$/ restarts at every x, so a run
+// of x in the middle of the text would take quadratic time.
 
 /** `text` without the characters of `set` at its end. */
 export function withoutTrailing(text: string, set: string): string {

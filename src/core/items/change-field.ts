@@ -1,9 +1,9 @@
-// One change of one field, for many rows alike. Pure: what a row would become, or null when it would stay as it is.
+// Applies one change of one field to a row's input. Returns the changed row, or null if it would stay the same.
 
 export type FieldChange =
-  /** The field gets this value, whether the row had it or not. */
+  /** Sets the field to this value, even if the row does not have it. */
   | { field: string; to: unknown }
-  /** Every occurrence of a text in the field, as it is written; values that are no text stay. */
+  /** Replaces every literal occurrence of a text in the field. Values that are not text stay. */
   | { field: string; find: string; replace: string };
 
 export function changeField(
@@ -15,7 +15,7 @@ export function changeField(
   const after = 'find' in change ? replaced(before, change.find, change.replace) : change.to;
   if (after === undefined || isEqual(before, after)) return null;
   const changed: Record<string, unknown> = { ...input };
-  // An own property, whatever it is called.
+  // Defined as an own property, because the field may be named __proto__.
   Object.defineProperty(changed, field, {
     value: after,
     enumerable: true,
@@ -26,7 +26,7 @@ export function changeField(
 }
 
 function replaced(value: unknown, find: string, replace: string): unknown {
-  // A function: '$&' and the like are no patterns.
+  // A function, so that '$&' and similar patterns are literal.
   return typeof value === 'string' && find !== '' ? value.replaceAll(find, () => replace) : undefined;
 }
 

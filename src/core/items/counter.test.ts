@@ -17,7 +17,7 @@ const notes = defineCounter({
 const key = { scope: 'p', entity: 'd' };
 
 describe('the definition of a counter', () => {
-  test('is checked and does not change', () => {
+  test('is validated and frozen', () => {
     expect(isCounter(notes)).toBe(true);
     expect(isCounter({ ...notes })).toBe(true);
     expect(isCounter({ name: 'notes' })).toBe(false);
@@ -27,17 +27,17 @@ describe('the definition of a counter', () => {
   test.each([
     [undefined, /expected defineCounter to be given a definition/],
     [{ ...notes, name: 'a b' }, /expected the counter name/],
-    [{ ...notes, scope: '' }, /expected scope of counter notes to be a word/],
-    [{ ...notes, entity: 3 }, /expected entity of counter notes to be a word/],
+    [{ ...notes, scope: '' }, /expected scope of counter notes to be a noun/],
+    [{ ...notes, entity: 3 }, /expected entity of counter notes to be a noun/],
     [{ ...notes, measures: [] }, /1 to 16 measures/],
     [{ ...notes, measures: Array.from({ length: 17 }, (_, n) => `m${n}`) }, /1 to 16 measures/],
     [{ ...notes, measures: ['a b'] }, /expected the measures of counter notes to be names/],
     [{ ...notes, measures: ['a', 'a'] }, /different names/],
-  ])('is refused with a sentence: %j', (definition, message) => {
+  ])('is refused with a message: %j', (definition, message) => {
     expect(() => defineCounter(definition as never)).toThrow(message);
   });
 
-  test('may be named twice when it is the same, in any order of its measures', () => {
+  test('may be listed twice if it is the same, with measures in any order', () => {
     const turned = defineCounter({ ...notes, measures: ['links', 'notes'] });
     expect(distinctCounters([notes, turned])).toHaveLength(1);
     expect(() => distinctCounters([notes, defineCounter({ ...notes, entity: 'page' })])).toThrow(
@@ -46,7 +46,7 @@ describe('the definition of a counter', () => {
   });
 });
 
-describe('what one item contributes', () => {
+describe('the contribution of one item', () => {
   const put = (...given: [measured: object, mode?: string][]): unknown[] => {
     const contributions = new Contributions();
     for (const [measured, mode = 'add'] of given)
@@ -54,7 +54,7 @@ describe('what one item contributes', () => {
     return contributions.list().map(({ mode, measured }) => ({ mode, measured }));
   };
 
-  test('is put together in its order', () => {
+  test('is merged in order', () => {
     expect(put([{ notes: 1 }], [{ notes: 2, links: 3 }])).toEqual([
       { mode: 'add', measured: { notes: 3, links: 3 } },
     ]);
@@ -67,14 +67,14 @@ describe('what one item contributes', () => {
     expect(put([{ notes: 1 }], [{}, 'replace'])).toEqual([{ mode: 'replace', measured: {} }]);
   });
 
-  test('does not pass what a number can hold', () => {
+  test('does not exceed the largest safe integer', () => {
     expect(() => put([{ notes: Number.MAX_SAFE_INTEGER }], [{ notes: 1 }])).toThrow(
       /to stay below 9007199254740991/,
     );
   });
 
-  test('is added or replaced, and nothing else', () => {
-    expect(() => put([{ notes: 1 }, 'subtract'])).toThrow(/in the mode add or replace, got "subtract"/);
+  test('can only be added or replaced', () => {
+    expect(() => put([{ notes: 1 }, 'subtract'])).toThrow(/to be add or replace, got "subtract"/);
   });
 
   test('is bounded', () => {

@@ -1,34 +1,34 @@
-// What a counter is, and what one item contributes to it: pure values. The rules of exactness are in docs/counters.md.
+// Definitions of counters and the contributions of items to them, as pure values. See docs/counters.md for the rules.
 import { RowmillError } from '../errors/rowmill-error.ts';
 
 export const COUNT_MODES = ['add', 'replace'] as const;
 export type CountMode = (typeof COUNT_MODES)[number];
 
-/** The most that a measure can hold: up to here numbers are exact in JavaScript and JSON. */
+/** Maximum value of a measure: up to here numbers are exact in JavaScript and JSON. */
 const MAX_MEASURED = Number.MAX_SAFE_INTEGER;
 const MAX_MEASURES = 16;
-/** Of one call: what it counts is written in one transaction. */
+/** Maximum per call, because one transaction writes them. */
 const MAX_CONTRIBUTIONS = 10_000;
-/** Together with the owner they have to fit into an index entry of about 2,700 bytes. */
+/** Together with the owner, they must fit into an index entry of about 2,700 bytes. */
 const MAX_KEY_BYTES = { scope: 500, entity: 1000 };
 
 const COUNTER = Symbol.for('rowmill.counter');
 
-/** A checked definition. */
+/** A validated definition. */
 export interface Counter<Measure extends string = string> {
-  // A mark instead of a class: the definition may come from another copy of this module.
+  // A symbol instead of a class, because the definition may come from another copy of this module.
   readonly [COUNTER]: true;
   readonly name: string;
-  /** What a scope is called: project. */
+  /** Noun for a scope, such as project. */
   readonly scope: string;
-  /** What an entity is called: document. */
+  /** Noun for an entity, such as document. */
   readonly entity: string;
   readonly measures: readonly Measure[];
-  /** One set of numbers for all owners, which all of them see. */
+  /** True if all owners share and see one set of numbers. */
   readonly shared: boolean;
 }
 
-/** The owner under whose name the numbers of shared counters stand. No job can belong to it. */
+/** The owner id of shared counters. No job can belong to it. */
 export const EVERYBODY = '*';
 
 export interface CounterKey {
@@ -36,30 +36,30 @@ export interface CounterKey {
   entity: string;
 }
 
-/** What one item contributes to one (scope, entity). */
+/** One item's contribution to one (scope, entity). */
 export interface Contribution extends CounterKey {
   counter: string;
   mode: CountMode;
-  /** By name; measures that are not named are 0. */
+  /** By measure; missing measures are 0. */
   measured: Record<string, number>;
 }
 
 /**
- * A rollup that handlers feed with `context.count`: per (scope, entity), per entity over all scopes, and per scope. Name it
- * in the `counters` of the pipelines that feed it; pipelines that name the same counter share it.
+ * Defines a rollup that handlers feed with `context.count`: per (scope, entity), per entity over all scopes, and per
+ * scope. List it in the `counters` of each pipeline that feeds it. Pipelines that list the same counter share it.
  */
 export function defineCounter<const Measure extends string>(definition: {
-  /** Stays: numbers are stored under it. */
+  /** Permanent: numbers are stored under it. */
   name: string;
-  /** What a scope is called, in the singular: project. */
+  /** Singular noun for a scope, such as project. */
   scope: string;
-  /** What an entity is called, in the singular: document. */
+  /** Singular noun for an entity, such as document. */
   entity: string;
-  /** Names of what is counted. More can be added later; what is left out later keeps its numbers. */
+  /** Names of the counted quantities. More can be added later. Numbers of removed measures are kept. */
   measures: readonly Measure[];
   /**
-   * Jobs of all owners count in the same entries, and everybody who may read counters sees them. Default: each owner has
-   * numbers of their own. Stays as it was first registered.
+   * True if jobs of all owners count in the same entries, visible to everyone with access to counters. Default: each
+   * owner has separate numbers. Cannot change after the first registration.
    */
   shared?: boolean;
 }): Counter<Measure> {
@@ -72,13 +72,13 @@ export function defineCounter<const Measure extends string>(definition: {
   if (!isName(name))
     throw invalid(
       `expected the counter name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
-      'Choose a name that stays: numbers are stored under it.',
+      'Choose a permanent name: numbers are stored under it.',
     );
   for (const [what, word] of Object.entries({ scope, entity })) {
     if (typeof word !== 'string' || word.trim() === '' || word.length > 100 || !isStorable(word))
       throw invalid(
-        `expected ${what} of counter ${name} to be a word for it, got ${JSON.stringify(word)}`,
-        `Say what a ${what} is called: scope: "project", entity: "document".`,
+        `expected ${what} of counter ${name} to be a noun of up to 100 characters, got ${JSON.stringify(word)}`,
+        `Name what a ${what} is, for example scope: "project", entity: "document".`,
       );
   }
   if (typeof shared !== 'boolean')
@@ -106,7 +106,7 @@ export function isCounter(value: unknown): value is Counter {
   return typeof value === 'object' && value !== null && (value as { [COUNTER]?: unknown })[COUNTER] === true;
 }
 
-/** One of each; refuses definitions of the same name that differ. The order of measures makes no difference. */
+/** Removes duplicates. Throws if definitions of the same name differ; the order of measures does not matter. */
 export function distinctCounters(counters: Iterable<Counter>): Counter[] {
   const known = new Map<string, Counter>();
   for (const counter of counters) {
@@ -114,7 +114,7 @@ export function distinctCounters(counters: Iterable<Counter>): Counter[] {
     if (other && describe(other) !== describe(counter))
       throw invalid(
         `expected one definition of counter ${counter.name}, got ${describe(other)} and ${describe(counter)}`,
-        'Define it once and import it where it is fed.',
+        'Define it once and import it where it is used.',
       );
     known.set(counter.name, counter);
   }
@@ -125,7 +125,7 @@ function describe({ scope, entity, measures, shared }: Counter): string {
   return `${[...measures].sort().join(', ')} per ${scope} and ${entity}${shared ? ', shared' : ''}`;
 }
 
-/** Checks what a handler counts, while its stack still says where. */
+/** Validates a count inside the handler's call, so that an error's stack trace points into the handler. */
 export function contributionTo(
   counter: Counter,
   key: unknown,
@@ -134,7 +134,7 @@ export function contributionTo(
 ): Contribution {
   const { name } = counter;
   if (!COUNT_MODES.includes(mode as CountMode))
-    throw invalid(`expected counter ${name} to be fed in the mode add or replace, got ${shown(mode)}`);
+    throw invalid(`expected the mode for counter ${name} to be add or replace, got ${shown(mode)}`);
   if (typeof key !== 'object' || key === null)
     throw invalid(
       `expected counter ${name} to be given { scope, entity }, got ${shown(key)}`,
@@ -185,7 +185,7 @@ export class Contributions {
   }
 }
 
-/** Puts two contributions of one item to the same (scope, entity) together, in their order. */
+/** Merges two contributions of one item to the same (scope, entity), in order. */
 function mergeContribution(first: Contribution, second: Contribution): Contribution {
   if (second.mode === 'replace') return second;
   const measured = { ...first.measured };
@@ -208,16 +208,16 @@ function checkKey(counter: string, what: keyof CounterKey, value: unknown): void
   const max = MAX_KEY_BYTES[what];
   if (typeof value !== 'string' || value.trim() === '' || Buffer.byteLength(value) > max)
     throw invalid(
-      `expected the ${what} for counter ${counter} to be a text of 1 to ${max} bytes, got ${shown(value)}`,
+      `expected the ${what} for counter ${counter} to be text of 1 to ${max} bytes, got ${shown(value)}`,
     );
   if (!isStorable(value))
     throw invalid(
-      `expected the ${what} for counter ${counter} to be text, it holds a NUL character or half a surrogate pair: ${shown(value)}`,
+      `expected the ${what} for counter ${counter} to be text without NUL characters or unpaired surrogates, got ${shown(value)}`,
     );
 }
 
 function isName(value: unknown): value is string {
-  // Nothing that an address would fold away.
+  // '.' and '..' would be removed from a URL.
   return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value) && !/^\.{1,2}$/.test(value);
 }
 

@@ -1,4 +1,4 @@
-// An item that ended as ERROR, with the input it had.
+// An item with status ERROR, with its input.
 export interface FailedItem {
   seq: number;
   /** Index of the phase in which it failed. */

@@ -1,6 +1,6 @@
-// Rows that a set of images is read as.
+// The manifest line and the columns of rows that describe images.
 
-/** First line of a manifest of images. */
+/** First line of an image manifest. */
 export const MANIFEST_LINE = '{"rowmill":"images","version":1}';
 
 /** Columns of a row that describes an image. */

@@ -1,8 +1,8 @@
-// The columns of a job's input: what the file calls them, and under which key each item holds the value.
+// A column of a job's input: its header in the file, and the key of its value in each item.
 
 export interface InputColumn {
-  /** Key in the stored input: unique, and the pipeline's name for it where the column was mapped. */
+  /** Key in the stored input. Unique; the pipeline's field name if the column is mapped. */
   key: string;
-  /** The header as it stands in the file: what exports show. */
+  /** Header as in the file, which exports show. */
   header: string;
 }

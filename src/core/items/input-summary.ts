@@ -1,9 +1,9 @@
-// A few words of a row for lists, which never read the whole input.
+// A short summary of a row for lists, which never read the whole input.
 
 const MAX_CELLS = 3;
 const MAX_CELL_LENGTH = 60;
 
-/** Of the named fields, or of the first ones that hold something. */
+/** Joins the first few values that are not empty. */
 export function summarize(values: Iterable<unknown>): string {
   let text = '';
   let cells = 0;

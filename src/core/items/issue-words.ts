@@ -1,8 +1,8 @@
-// What a schema found wrong, as a sentence: what is expected, and what is there instead. Libraries word it for programmers;
-// messages that the author of a schema wrote stay as they are.
+// Turns a schema issue into a message for row owners: what was expected and what was found. Default messages of schema
+// libraries are written for programmers. Messages written by the author of a schema stay unchanged.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
-/** What libraries tell besides the message; all of it may be absent. */
+/** Fields that libraries provide besides the message; each may be absent. */
 type Issue = StandardSchemaV1.Issue & {
   code?: unknown;
   expected?: unknown;
@@ -25,12 +25,12 @@ type Issue = StandardSchemaV1.Issue & {
 const MAX_VALUE = 60;
 const MAX_CHOICES = 10;
 
-/** How libraries word what nobody worded for them. */
+/** Default messages of schema libraries. */
 const UNWORDED =
   /^(Invalid (input\b|option: expected|type: Expected|string: must|number: must|email address$|URL$|UUID$|ISO )|Too (big|small): expected|Unrecognized key|Required$)/;
 
 const KINDS: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'text',
   number: 'a number',
   int: 'a whole number',
   bigint: 'a whole number',
@@ -39,28 +39,28 @@ const KINDS: Readonly<Record<string, string>> = {
   array: 'a list',
   tuple: 'a list',
   set: 'a list',
-  object: 'an object with fields',
-  record: 'an object with fields',
-  map: 'an object with fields',
+  object: 'an object',
+  record: 'an object',
+  map: 'an object',
   null: 'null',
   undefined: 'nothing',
 };
 
 const FORMATS: Readonly<Record<string, string>> = {
   email: 'an email address',
-  url: 'an address such as https://example.com',
+  url: 'a URL such as https://example.com',
   uuid: 'a UUID',
   guid: 'a UUID',
-  date: 'a day such as 2026-01-31',
-  datetime: 'a time such as 2026-01-31T12:00:00Z',
-  time: 'a time of day such as 12:30:00',
+  date: 'a date such as 2026-01-31',
+  datetime: 'a date and time such as 2026-01-31T12:00:00Z',
+  time: 'a time such as 12:30:00',
   ipv4: 'an IPv4 address',
   ipv6: 'an IPv6 address',
   json_string: 'JSON',
 };
 
 export interface IssueWordsOptions {
-  /** Say the value that is there. Not where it may be a secret: then only of what kind it is. */
+  /** Includes the found value. False if it may be a secret: then only its type is shown. */
   showsValue: boolean;
 }
 
@@ -76,9 +76,9 @@ export function issueWords(
   if (value === UNSEEN) return `expected ${expected}`;
   const got =
     options.showsValue || value === undefined || value === null ? valueWords(value) : kindWords(value);
-  // What is expected says as much.
+  // For unknown keys and empty text, the expectation says enough.
   if ((issue as Issue).code === 'unrecognized_keys' || value === '') return `expected ${expected}`;
-  // A text that is too short is no other kind of thing.
+  // If the type is right, for example text that is too short, naming the type adds nothing.
   const isOfKind = !options.showsValue && (issue as Issue).code !== 'invalid_type' && value !== undefined;
   return isOfKind ? `expected ${expected}` : `expected ${expected}, got ${got}`;
 }
@@ -98,7 +98,7 @@ function expectedWords(issue: Issue): string | null {
     case 'not_multiple_of':
       return `a multiple of ${String(issue.divisor)}`;
     case 'unrecognized_keys':
-      return `no field ${(issue.keys as string[]).map((key) => valueWords(key)).join(', ')} here`;
+      return `no field ${(issue.keys as string[]).map((key) => valueWords(key)).join(', ')}`;
     case 'invalid_union':
       return unionWords(issue);
     case undefined:
@@ -124,7 +124,7 @@ function boundWords({ origin }: Issue, bound: unknown, words: string): string {
   const at = bound instanceof Date ? bound.toISOString() : String(bound);
   const one = at === '1';
   if (origin === 'string') {
-    if (one && words === 'at least') return 'a text that is not empty';
+    if (one && words === 'at least') return 'non-empty text';
     return `${words} ${at} ${one ? 'character' : 'characters'}`;
   }
   if (origin === 'array' || origin === 'set') return `${words} ${at} ${one ? 'entry' : 'entries'}`;
@@ -132,14 +132,14 @@ function boundWords({ origin }: Issue, bound: unknown, words: string): string {
 }
 
 function formatWords({ format, pattern, prefix, suffix, includes }: Issue): string | null {
-  if (format === 'starts_with') return `a text that begins with ${valueWords(prefix)}`;
-  if (format === 'ends_with') return `a text that ends with ${valueWords(suffix)}`;
-  if (format === 'includes') return `a text with ${valueWords(includes)} in it`;
-  if (format === 'regex') return `a text of the form ${String(pattern)}`;
+  if (format === 'starts_with') return `text that starts with ${valueWords(prefix)}`;
+  if (format === 'ends_with') return `text that ends with ${valueWords(suffix)}`;
+  if (format === 'includes') return `text that contains ${valueWords(includes)}`;
+  if (format === 'regex') return `text that matches ${String(pattern)}`;
   return FORMATS[String(format)] ?? null;
 }
 
-/** Where each of the possible forms is one kind of value. */
+/** Null unless each alternative expects a single kind of value. */
 function unionWords({ errors }: Issue): string | null {
   if (!Array.isArray(errors) || errors.length === 0) return null;
   const kinds = (errors as Issue[][]).map((issues) =>
@@ -148,7 +148,7 @@ function unionWords({ errors }: Issue): string | null {
   return kinds.every((kind) => kind !== null) ? [...new Set(kinds)].join(' or ') : null;
 }
 
-/** A schema made parts of a value before it looked at them, such as a list of a text with commas. */
+/** Marks a value that is not part of the input: the schema derived it, for example by splitting text at commas. */
 const UNSEEN = Symbol('unseen');
 
 function valueAt(input: unknown, { path = [] }: StandardSchemaV1.Issue): unknown {
@@ -159,17 +159,17 @@ function valueAt(input: unknown, { path = [] }: StandardSchemaV1.Issue): unknown
   }, input);
 }
 
-/** Texts stand in double quotes, so that errors of many rows are one group whatever their values are. */
+/** Puts text in double quotes, so that errors with different values form one group. */
 function valueWords(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') {
-    if (value === '') return 'an empty text';
+    if (value === '') return 'empty text';
     const text = value.replace(/\s+/g, ' ').replaceAll('"', "'");
     return `"${text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text}"`;
   }
   if (Array.isArray(value)) return 'a list';
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'no date' : value.toISOString();
-  return value !== null && typeof value === 'object' ? 'an object with fields' : String(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid date' : value.toISOString();
+  return value !== null && typeof value === 'object' ? 'an object' : String(value);
 }
 
 function kindWords(value: unknown): string {

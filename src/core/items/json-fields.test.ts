@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonFieldReader } from './json-fields.ts';
 
-/** As PostgreSQL prints jsonb. */
+/** Prints JSON as PostgreSQL prints jsonb. */
 function printed(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(printed).join(', ')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
@@ -22,7 +22,7 @@ function fieldsOf(keys: string[]): { key: string; at: number }[] {
 }
 
 describe('jsonFieldReader', () => {
-  it('reads the same values as JSON.parse, whatever the rows before looked like', () => {
+  it('reads the same values as JSON.parse after rows of any shape', () => {
     const key = fc.constantFrom('a', 'b', 'c', 'long key', 'ü', '"', '\\', '__proto__', 'constructor', '');
     const leaf = fc.oneof(
       fc.string(),
@@ -59,7 +59,7 @@ describe('jsonFieldReader', () => {
     );
   });
 
-  it('empties the cells of keys that a row has lost', () => {
+  it('clears the cells of keys that a row does not have', () => {
     const reader = jsonFieldReader(fieldsOf(['a', 'b']));
     expect(read('{"a": "1", "b": "2"}', ['a', 'b'], reader)).toEqual(['1', '2']);
     expect(read('{"a": "3"}', ['a', 'b'], reader)).toEqual(['3', null]);
@@ -67,12 +67,12 @@ describe('jsonFieldReader', () => {
     expect(read('{}', ['a', 'b'], reader)).toEqual([null, null]);
   });
 
-  it('goes on reading right after more different shapes than it learns', () => {
+  it('reads correctly after more shapes than it learns', () => {
     const reader = jsonFieldReader(fieldsOf(['x']));
     for (let n = 0; n < 200; n += 1) expect(read(`{"k${n}": ${n}, "x": ${n}}`, ['x'], reader)).toEqual([n]);
   });
 
-  it.each(['1', '"text"', 'true', 'null', '[1, 2]'])('says that %s is not an object', (json) => {
+  it.each(['1', '"text"', 'true', 'null', '[1, 2]'])('reports that %s is not an object', (json) => {
     const reader = jsonFieldReader(fieldsOf(['a']));
     reader('{"a": 1}', [null]);
     expect(reader(json, [null])).toBe(false);

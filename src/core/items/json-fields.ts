@@ -1,17 +1,17 @@
-// Reads fields out of the JSON text that PostgreSQL prints for a jsonb object. Rows of a job mostly have the same keys,
-// and jsonb prints the same keys in the same order: then the values are cut out of the text without building an object
-// for it, in half the time. Whatever does not look like the row before is parsed.
+// Reads fields from the JSON text that PostgreSQL prints for a jsonb object. Rows of a job mostly have the same keys,
+// and jsonb prints them in the same order. Then the values are sliced from the text without building an object, in
+// half the time. A row with a different shape than the row before is parsed.
 
 export interface JsonField {
   key: string;
-  /** Where its value goes. */
+  /** Index of its value in `cells`. */
   at: number;
 }
 
-/** Puts the values of the fields into `cells`, null for what is not there. False when the text is not an object. */
+/** Writes the values of the fields into `cells`, null for missing ones. False if the text is not an object. */
 export type JsonFieldReader = (json: string, cells: unknown[]) => boolean;
 
-// Jobs whose rows look different again and again are not worth learning from.
+// Shapes are learned this many times; a job whose rows keep changing shape is not worth it.
 const MAX_SHAPES = 50;
 
 const QUOTE = 0x22;
@@ -24,9 +24,9 @@ const N = 0x6e;
 const T = 0x74;
 
 interface Shape {
-  /** What stands before each value. */
+  /** The text before each value. */
   tokens: string[];
-  /** Where each value goes; -1 for values that nobody asked for. */
+  /** Cell index of each value; -1 for values that are not requested. */
   places: number[];
   absent: number[];
 }
@@ -36,7 +36,7 @@ export function jsonFieldReader(fields: readonly JsonField[]): JsonFieldReader {
   let shape: Shape | null = null;
   let shapes = 0;
   return (json, cells) => {
-    // Without a backslash every quote is the end of a text.
+    // Without backslashes, the next quote always ends a string.
     const isPlain = !json.includes('\\');
     if (isPlain && shape !== null && readAlike(json, shape, cells)) return true;
     const value: unknown = JSON.parse(json);
@@ -90,7 +90,7 @@ function readAlike(json: string, { tokens, places, absent }: Shape, cells: unkno
     const at = places[i]!;
     if (at >= 0) cells[at] = value;
   }
-  // An object without keys has no tokens, and one with more keys does not end here.
+  // An empty object has no tokens, and an object with more keys does not end here.
   if (position !== json.length - 1 || tokens.length === 0) return false;
   for (const at of absent) cells[at] = null;
   return true;

@@ -1,4 +1,4 @@
-// What one handler call ended in: a closed set. Handlers return data, or one of the values made here.
+// The closed set of outcomes of a handler call. Handlers return data, or one of the verdicts created here.
 
 export const ITEM_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
 /** Terminal statuses. PENDING and PROCESSING are derived from spans. */
@@ -17,9 +17,9 @@ export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
 const VERDICT = Symbol.for('rowmill.verdict');
 
-/** What a handler may return instead of data. */
+/** A value that a handler may return instead of data. */
 export class Verdict {
-  // A mark instead of instanceof: the handler may have been loaded with another copy of this module.
+  // A symbol instead of instanceof, because the handler may use another copy of this module.
   readonly [VERDICT] = true;
   readonly kind: 'not_found' | 'skip' | 'fail' | 'retry_later';
   readonly reason: string;
@@ -60,7 +60,7 @@ export function fail(reason: string): Verdict {
 export function retryLater(options: { afterMs?: number; reason?: string } = {}): Verdict {
   return new Verdict(
     'retry_later',
-    options.reason ?? 'asked to be tried again later',
+    options.reason ?? 'the handler asked for a later retry',
     options.afterMs ?? null,
   );
 }
@@ -68,8 +68,8 @@ export function retryLater(options: { afterMs?: number; reason?: string } = {}):
 export interface Failure {
   class: ErrorClass;
   message: string;
-  /** What the other side asked for, already in milliseconds. */
+  /** Wait that the service or the handler asked for, in milliseconds. */
   retryAfterMs: number | null;
-  /** The handler asked for it: it says nothing about a service. */
+  /** The handler asked for the retry, so it says nothing about a service. */
   asked?: true;
 }

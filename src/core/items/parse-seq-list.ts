@@ -1,7 +1,7 @@
-// Row numbers as people write them: 0-99,250.
+// Parses row numbers as people write them: 0-99,250.
 import { type SeqRange, type SeqRanges, unionRanges } from './seq-ranges.ts';
 
-/** Null when it is not such a list. */
+/** Null if the text is not such a list. */
 export function parseSeqList(text: string): SeqRanges | null {
   const ranges: SeqRange[] = [];
   for (const part of text.split(',')) {

@@ -14,7 +14,7 @@ const phases = fc.uniqueArray(phase, {
 
 describe('the order of phases', () => {
   it.each([
-    ['a higher priority, of whichever pipeline', ['a', 0, 1], ['b', 3, 0], true],
+    ['a higher priority of any pipeline', ['a', 0, 1], ['b', 3, 0], true],
     ['a later phase of the same pipeline', ['a', 1, 0], ['a', 0, 0], true],
     ['an earlier phase of the same pipeline', ['a', 0, 0], ['a', 1, 0], false],
     ['an earlier phase with a higher priority', ['a', 0, 1], ['a', 1, 0], true],
@@ -29,7 +29,7 @@ describe('the order of phases', () => {
     expect(goesBefore(of(one), of(two))).toBe(expected);
   });
 
-  it('has no circles, and sorting keeps to it', () => {
+  it('has no cycles, and sorting preserves it', () => {
     fc.assert(
       fc.property(phases, (given) => {
         const sorted = [...given].sort(comparePhases);
@@ -41,7 +41,7 @@ describe('the order of phases', () => {
 });
 
 describe('the share of the backlog', () => {
-  it('is more for those who go before, and never less than half', () => {
+  it('is higher for preceding phases, and never less than half', () => {
     fc.assert(
       fc.property(phases, (given) => {
         const shares = backlogShares(given);

@@ -1,11 +1,11 @@
-// Which phases of a worker are served first where they share something: by priority; within a pipeline, among equals,
-// later phases before earlier ones, so that what was begun is finished before new rows are begun. Phases of different
-// pipelines with the same priority stand side by side.
+// The order in which a worker serves phases that compete for something: by priority. Within a pipeline, phases of equal
+// priority are served last to first, so that started rows are finished before new rows start. Phases of different
+// pipelines with equal priority are served equally.
 
 export interface OrderedPhase {
-  /** Identity. */
+  /** Compared by identity. */
   pipeline: unknown;
-  /** Place in its pipeline. */
+  /** Position in its pipeline. */
   index: number;
   priority: number;
 }
@@ -15,14 +15,14 @@ export function goesBefore(a: OrderedPhase, b: OrderedPhase): boolean {
   return a.pipeline === b.pipeline && a.index > b.index;
 }
 
-/** For sorting: nobody stands before one that goes before it. */
+/** For sorting: no phase is sorted before one that precedes it. */
 export function comparePhases(a: OrderedPhase, b: OrderedPhase): number {
   return b.priority - a.priority || b.index - a.index;
 }
 
 /**
- * The part of the bound on unwritten outcomes up to which each phase goes on: all of it where nobody goes before, and a
- * step less behind each that does, down to more than half. When outcomes pile up those behind stop first.
+ * The share of the bound on unwritten outcomes up to which each phase continues: 1 if no phase precedes it, and one
+ * step less behind each preceding level, always above 0.5. When outcomes pile up, phases at the back stop first.
  */
 export function backlogShares(phases: readonly OrderedPhase[]): number[] {
   const depthOf = (phase: OrderedPhase): number =>

@@ -12,7 +12,7 @@ import {
   unionRanges,
 } from './seq-ranges.ts';
 
-// Seqs from a small space, so that ranges touch, overlap and contain each other all the time.
+// Seqs from a small space, so that ranges often touch, overlap and contain each other.
 const seqs = fc.array(fc.nat({ max: 60 }), { maxLength: 60 });
 const ranges = seqs.map(rangesOf);
 
@@ -32,7 +32,7 @@ function sorted(given: Iterable<number>): number[] {
 }
 
 describe('ranges of seqs, compared with a set of numbers', () => {
-  it('hold exactly the seqs they were made of, in canonical form', () => {
+  it('contain exactly the given seqs, in canonical form', () => {
     fc.assert(
       fc.property(seqs, (given) => {
         const made = rangesOf(given);
@@ -77,7 +77,7 @@ describe('ranges of seqs, compared with a set of numbers', () => {
     );
   });
 
-  it('survive a trip through their text form', () => {
+  it('survive a round trip through their text form', () => {
     const large = fc
       .array(fc.tuple(fc.integer({ min: 0, max: 2 ** 52 }), fc.integer({ min: 1, max: 1000 })))
       .map((parts) =>
@@ -116,7 +116,7 @@ describe('the laws of sets', () => {
     );
   });
 
-  it('hold for splits: one after the other is one of both', () => {
+  it('hold for splits: two consecutive splits equal one', () => {
     fc.assert(
       fc.property(ranges, fc.nat({ max: 40 }), fc.nat({ max: 40 }), (whole, first, second) => {
         const [head, tail] = splitRanges(whole, first);
@@ -136,14 +136,14 @@ describe('items on their way through phases and retries', () => {
     items: SeqRanges;
   }
   const PHASES = 3;
-  // One claim and its flush: which span, how many of it, and what became of each item.
+  // One claim and its flush: the span, the number of items and the outcome of each item.
   const step = fc.record({
     span: fc.nat(),
     count: fc.integer({ min: 1, max: 40 }),
     fates: fc.array(fc.constantFrom('end', 'advance', 'retry', 'open'), { minLength: 1, maxLength: 40 }),
   });
 
-  it('are each in exactly one span, or have ended, after every flush', () => {
+  it('are each in exactly one span or have a result, after every flush', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), fc.array(step, { maxLength: 40 }), (itemCount, steps) => {
         let spans: Span[] = [{ phase: 0, attempt: 0, items: [[0, itemCount]] }];
@@ -213,7 +213,7 @@ describe('a union', () => {
     expect(unionRanges([[0, 9]], [[2, 3]])).toEqual([[0, 9]]);
   });
 
-  it('does not change what it was given', () => {
+  it('does not change its arguments', () => {
     const a: SeqRanges = [[0, 3]];
     const b: SeqRanges = [[2, 9]];
     unionRanges(a, b);

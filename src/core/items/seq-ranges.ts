@@ -1,5 +1,5 @@
-// Sets of seq numbers as sorted, disjoint, half-open ranges: the arithmetic of spans, and its text form
-// as PostgreSQL's int8multirange. Everything is linear in the number of ranges, not of items.
+// Sets of seq numbers as sorted, disjoint, half-open ranges: the arithmetic of spans, and their text form as
+// PostgreSQL's int8multirange. Every operation is linear in the number of ranges, not items.
 
 export type SeqRange = readonly [from: number, to: number];
 export type SeqRanges = readonly SeqRange[];

@@ -27,7 +27,7 @@ const throwing = (): never => {
   throw new Error('trap');
 };
 
-describe('characters that jsonb does not take', () => {
+describe('characters that jsonb does not accept', () => {
   it.each([
     ['NUL', 'a\0b', 'a\ufffdb'],
     ['the first half of a pair', 'a\ud83d', 'a\ufffd'],
@@ -39,7 +39,7 @@ describe('characters that jsonb does not take', () => {
     expect(stored({ text })).toEqual({
       ok: false,
       reason:
-        'the result contains a NUL character or half a surrogate pair; unstorable: "replace" of the pipeline replaces them',
+        'the result contains a NUL character or an unpaired surrogate; set unstorable: "replace" in the pipeline to replace them',
     });
     expect(JSON.parse(jsonOf({ text }, 'replace'))).toEqual({ text: replaced });
     expect(JSON.parse(jsonOf({ [text]: 1 }, 'replace'))).toEqual({ [replaced]: 1 });
@@ -47,7 +47,7 @@ describe('characters that jsonb does not take', () => {
   });
 });
 
-describe('characters that jsonb takes', () => {
+describe('characters that jsonb accepts', () => {
   it.each([
     ['an emoji', '😀👩‍👩‍👧'],
     ['a backslash followed by u0000', '\\u0000'],
@@ -56,7 +56,7 @@ describe('characters that jsonb takes', () => {
     ['the other escapes', '"/\\'],
     ['line separators', '\u2028\u2029'],
     ['a replacement character', '\ufffd'],
-  ])('are left as they are: %s', (_, text) => {
+  ])('stay unchanged: %s', (_, text) => {
     const made = stored({ text });
     expect(made).toMatchObject({ ok: true, replaced: false, json: JSON.stringify({ text }) });
   });
@@ -79,7 +79,7 @@ describe('any value', () => {
     );
   });
 
-  it('is stored with nothing else changed when characters are replaced', () => {
+  it('is stored without other changes when characters are replaced', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(JSON.parse(jsonOf([text], 'replace'))).toEqual([
@@ -96,11 +96,11 @@ describe('a value that is not JSON', () => {
     ['a function', () => 1, 'the result is not JSON: a function has no JSON form'],
     ['a symbol', Symbol('x'), 'the result is not JSON: a symbol has no JSON form'],
     ['toJSON that throws', { toJSON: throwing }, 'the result is not JSON: trap'],
-  ])('says why: %s', (_, value, reason) => {
+  ])('is refused with the reason: %s', (_, value, reason) => {
     expect(stored(value)).toEqual({ ok: false, reason });
   });
 
-  it('says in one line that it is circular', () => {
+  it('is refused in one line if it is circular', () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     expect(stored(circular)).toEqual({
@@ -143,7 +143,7 @@ describe('a value that is not JSON', () => {
     expect(stored({ toJSON })).toMatchObject({ ok: false });
   });
 
-  it('gives a reason that a text column takes, whatever its toJSON throws', () => {
+  it('gives a reason that fits a text column, whatever its toJSON throws', () => {
     const made = stored({
       toJSON: () => {
         throw new Error(`a\0b\ud83d${'x'.repeat(100_000)}`);
@@ -153,7 +153,7 @@ describe('a value that is not JSON', () => {
     expect(made.reason).toBe(toStorableText(made.reason, 9000));
   });
 
-  it('is null when there is none', () => {
+  it('is stored as null if it is undefined', () => {
     expect(jsonOf(undefined)).toBe('null');
   });
 });
@@ -169,13 +169,13 @@ describe('the limits', () => {
     expect(stored('x'.repeat(99), 'fail', 100).ok).toBe(false);
   });
 
-  it('count the bytes of what is stored after characters were replaced', () => {
+  it('count the stored bytes, after characters were replaced', () => {
     const made = stored('\0'.repeat(10), 'replace', 32);
     expect(made).toMatchObject({ ok: true, bytes: 32 });
     expect(stored('\0'.repeat(10), 'replace', 31).ok).toBe(false);
   });
 
-  it('allow a depth of 1000 and not one more', () => {
+  it('allow a depth of exactly 1000', () => {
     expect(stored(nested(1000)).ok).toBe(true);
     expect(stored(nested(1001))).toEqual({
       ok: false,
@@ -206,7 +206,7 @@ describe('text for a text column', () => {
 describe('PostgreSQL', () => {
   const database = useTestDatabase();
 
-  it('takes everything that was called storable, and gives the same value back', async () => {
+  it('accepts everything that is called storable, and returns the same value', async () => {
     database.keepIfFailed();
     await fc.assert(
       fc.asyncProperty(fc.array(anyJson, { minLength: 1, maxLength: 50 }), async (values) => {
@@ -215,7 +215,7 @@ describe('PostgreSQL', () => {
           'select t::jsonb as back from unnest($1::text[]) with ordinality as u(t, n) order by n',
           [texts],
         );
-        // A second trip through text: jsonb drops the sign of -0 and orders keys.
+        // Compared after another round trip through text: jsonb drops the sign of -0 and orders keys.
         expect(rows.map((row) => row.back)).toEqual(
           texts.map((text) => JSON.parse(text.replaceAll(/(?<![\d.eE])-0(?=[,\]}]|$)/g, '0'))),
         );
@@ -224,13 +224,13 @@ describe('PostgreSQL', () => {
     );
   });
 
-  it('takes the deepest value that is allowed', async () => {
+  it('accepts the deepest allowed value', async () => {
     expect(
       await database.query('select 1 as ok where $1::jsonb is not null', [jsonOf(nested(1000))]),
     ).toEqual([{ ok: 1 }]);
   });
 
-  it('refuses what is called unstorable', async () => {
+  it('refuses everything that is called unstorable', async () => {
     for (const text of ['\0', '\ud83d']) {
       expect(stored(text).ok).toBe(false);
       await expect(database.query('select $1::jsonb', [JSON.stringify(text)])).rejects.toMatchObject({

@@ -1,15 +1,15 @@
-// Turns any value a handler returned into JSON text that jsonb accepts, or says why it cannot.
-// jsonb takes neither NUL nor half a surrogate pair; JSON.stringify writes both as \u escapes, so one look
-// at the text finds them, and an emoji next to them is never touched.
+// Turns any value returned by a handler into JSON text that jsonb accepts, or gives the reason why it cannot. jsonb
+// accepts neither NUL nor unpaired surrogates. JSON.stringify writes both as \u escapes, so one pass over the text
+// finds them, and an emoji next to them is never touched.
 
 export type StorableJson =
   | { ok: true; json: string; bytes: number; replaced: boolean }
   | { ok: false; reason: string };
 
-/** What to do with characters that PostgreSQL cannot store. */
+/** Treatment of characters that PostgreSQL cannot store. */
 export type UnstorablePolicy = 'fail' | 'replace';
 
-// Consumes each escape as a whole, so that an escaped backslash followed by "u0000" is left alone.
+// Matches each escape as a whole, so that an escaped backslash followed by "u0000" is not changed.
 const ESCAPE = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 /** Deeper values overflow the stack of JSON.stringify, or of PostgreSQL's parser. */
 export const MAX_DEPTH = 1000;
@@ -22,7 +22,7 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
     json = JSON.stringify(value);
   } catch (error) {
     const reason = messageOf(error);
-    // V8's message about its stack helps nobody.
+    // V8's message about its call stack is not helpful.
     return reason.includes('call stack')
       ? TOO_DEEP
       : { ok: false, reason: `the result is not JSON: ${reason}` };
@@ -37,7 +37,7 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
     return {
       ok: false,
       reason:
-        'the result contains a NUL character or half a surrogate pair; unstorable: "replace" of the pipeline replaces them',
+        'the result contains a NUL character or an unpaired surrogate; set unstorable: "replace" in the pipeline to replace them',
     };
   }
   json = safe;
@@ -49,19 +49,19 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
   return { ok: true, json, bytes, replaced };
 }
 
-/** JSON text as JSON.stringify writes it, with U+FFFD for what jsonb does not take. */
+/** Replaces characters that jsonb does not accept by U+FFFD, in JSON text from JSON.stringify. */
 export function replaceUnstorable(json: string): string {
   if (!json.includes('\\u')) return json;
   return json.replace(ESCAPE, (found) => (found.length === 6 ? '\ufffd' : found));
 }
 
-/** Makes outside text safe for a text column: no NUL, no half pairs, bounded. */
+/** Makes external text safe for a text column: no NUL, no unpaired surrogates, bounded length. */
 export function toStorableText(text: string, maxLength: number): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}… (${text.length} characters)` : text;
   return cut.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** Of a text that is JSON. */
+/** `json` must be valid JSON. */
 export function nestsDeeperThan(json: string, limit: number): boolean {
   if (json.length < limit * 2) return false;
   let depth = 0;
@@ -85,7 +85,7 @@ function messageOf(error: unknown): string {
     if (error instanceof Error)
       return toStorableText(String(error.message).split('\n')[0]!, MAX_REASON_LENGTH);
   } catch {
-    // A value may throw anything at all, also something that throws when it is looked at.
+    // A value may throw anything, even an object that throws when it is inspected.
   }
   return 'it threw while being read';
 }

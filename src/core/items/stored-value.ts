@@ -1,6 +1,6 @@
-// What a value is when it has been stored as JSON and read again, as a type: what `context.previous` really holds.
+// The type of a value after it was stored as JSON and read again, which is the type of `context.previous`.
 
-/** Neither has a JSON form: where they are the whole value the item fails, where they are a field it is left out. */
+/** Values without a JSON form. They fail the item if they are the whole value, and are left out as a field. */
 type NoJson = ((...given: never[]) => unknown) | symbol;
 
 export type StoredValue<Value> = unknown extends Value
@@ -27,7 +27,7 @@ type StoredKey<Value, Key extends keyof Value> = Key extends symbol
     ? never
     : Key;
 
-/** A field that is undefined is left out, not null. */
+/** An undefined field is left out, not null. */
 type StoredField<Value> = unknown extends Value
   ? Value
   : Value extends undefined

@@ -1,11 +1,11 @@
-// When a job will be done, as far as the last minutes tell, with the sentence that says what it follows from.
+// Estimates when a job will be done from its rate over the last minutes, with a sentence that explains the estimate.
 
 export interface PhaseRate {
-  /** Items at this phase that are waiting or under way, without those that are held. */
+  /** Waiting and running items at this phase, without those held until a trial is approved. */
   left: number;
-  /** Items that ended here or went on from here lately. */
+  /** Items that recently finished or advanced from this phase. */
   lately: number;
-  /** How long ago the first of those was. */
+  /** Age of the first of those. */
   latelyMs: number;
 }
 
@@ -14,14 +14,14 @@ export interface EstimatedEnd {
   basis: string;
 }
 
-/** Less is noise. */
+/** A shorter window is noise. */
 const LEAST_WINDOW_MS = 1000;
 const FAR_MS = 10 * 365 * 86_400_000;
 
-/** Null when nothing is left, or nothing moved lately. */
+/** Null if no items are left, or none moved recently. */
 export function estimateEnd(phases: readonly PhaseRate[]): EstimatedEnd | null {
   const items = phases.reduce((sum, { left }) => sum + left, 0);
-  // An item at the first of three phases has three to go.
+  // An item at the first of three phases has three steps left.
   const steps = phases.reduce((sum, { left }, phase) => sum + left * (phases.length - phase), 0);
   const done = phases.reduce((sum, { lately }) => sum + lately, 0);
   const windowMs = Math.max(LEAST_WINDOW_MS, ...phases.map(({ latelyMs }) => latelyMs));
@@ -33,7 +33,7 @@ export function estimateEnd(phases: readonly PhaseRate[]): EstimatedEnd | null {
   const rows = `${count(items)} ${items === 1 ? 'row' : 'rows'} left`;
   const work = steps === items ? rows : `${rows} (${count(steps)} ${steps === 1 ? 'step' : 'steps'})`;
   const unit = steps === items ? '' : ' steps';
-  return { inMs, basis: `${work} at ${rate(perSecond)}${unit}/s, as over the last ${period}` };
+  return { inMs, basis: `${work} at ${rate(perSecond)}${unit}/s, based on the last ${period}` };
 }
 
 function count(value: number): string {

@@ -16,8 +16,8 @@ const changes = fc.array(change, { maxLength: 30 });
 
 const sum = (given: readonly StatusChange[]): number => given.reduce((all, { items }) => all + items, 0);
 
-describe('the difference that a generation made', () => {
-  it('counts every item once: reprocessed or added; and of the reprocessed fixed, newly failed or unchanged', () => {
+describe('the diff of a generation', () => {
+  it('counts every item once: as added, fixed, newly failed or unchanged', () => {
     fc.assert(
       fc.property(changes, (given) => {
         const diff = generationDiff(given);
@@ -30,7 +30,7 @@ describe('the difference that a generation made', () => {
     );
   });
 
-  it('does not depend on the order of the changes, and adds up over parts', () => {
+  it('does not depend on the order of the changes, and its parts add up', () => {
     const counts = ({ changes: _, ...rest }: ReturnType<typeof generationDiff>) => rest;
     fc.assert(
       fc.property(changes, changes, (a, b) => {
@@ -43,7 +43,7 @@ describe('the difference that a generation made', () => {
     );
   });
 
-  it('turns fixed into newly failed when it is read backwards', () => {
+  it('swaps fixed and newly failed when it is reversed', () => {
     fc.assert(
       fc.property(statuses, statuses, (before, after) => {
         const there = generationDiff([{ before, after, items: 3, otherResult: 1 }]);

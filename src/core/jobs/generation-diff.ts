@@ -1,4 +1,4 @@
-// What a generation changed: how its items ended, compared with how they had ended before.
+// Compares the results of a generation with the results that its items had before.
 import type { ItemStatus } from '../items/outcome.ts';
 
 export interface StatusChange {
@@ -6,19 +6,19 @@ export interface StatusChange {
   before: ItemStatus | null;
   after: ItemStatus;
   items: number;
-  /** Of these, how many have another result or error than before. */
+  /** The part of `items` with a different result or error than before. */
   otherResult: number;
 }
 
-/** Each item that was reprocessed to its end is in one of fixed, newlyFailed and unchanged. */
+/** Each reprocessed item with a new result counts as exactly one of fixed, newlyFailed and unchanged. */
 export interface GenerationDiff {
-  /** Items that ended in this generation and had ended before. */
+  /** Items with a result in this generation and an earlier result. */
   reprocessed: number;
   fixed: number;
   newlyFailed: number;
-  /** Ended well or badly, as before. */
+  /** Items that succeeded both times or failed both times. */
   unchanged: number;
-  /** Of the unchanged ones, how many have another result or error than before. */
+  /** Unchanged items with a different result or error than before. */
   otherResult: number;
   /** Items that handlers emitted in this generation. */
   added: number;

@@ -13,7 +13,7 @@ test.each([
   ['DONE', { NOT_FOUND: 2, SKIPPED: 1 }, 'failed'],
   ['CANCELLED', { DONE: 5, CANCELLED: 1 }, 'partly'],
   ['CANCELLED', { CANCELLED: 4 }, 'failed'],
-  // It was cancelled when nothing was left to cancel.
+  // Cancelled when no row was left to cancel.
   ['CANCELLED', { DONE: 5 }, 'succeeded'],
   ['FAILED', { DONE: 5 }, 'failed'],
   ['FAILED', {}, 'failed'],
@@ -21,7 +21,7 @@ test.each([
   expect(outcomeOf(state, counts)).toBe(outcome);
 });
 
-test('a job that has not ended has no outcome', () => {
+test('an unfinished job has no outcome', () => {
   const ended = JOB_STATES.filter((state) => outcomeSoFar(state, { ERROR: 1 }) !== null);
   expect(ended).toEqual(['DONE', 'FAILED', 'CANCELLED']);
 });

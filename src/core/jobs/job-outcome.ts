@@ -1,8 +1,8 @@
-// The outcome of a job, in one word. The state says that it ended; this says whether its rows did well.
+// The outcome of a finished job in one word: whether its rows succeeded.
 //
-//   succeeded   every row ended well: DONE, or SKIPPED, which is an end that somebody wanted. Also a job without rows
+//   succeeded   every row is DONE or SKIPPED (skipping is intended). Also a job without rows
 //   failed      no row is DONE and at least one is ERROR, NOT_FOUND or CANCELLED; or the job itself is FAILED
-//   partly      anything in between
+//   partly      any other mix
 
 import { isFinished, type JobState } from './job-state.ts';
 import type { ItemStatus } from '../items/outcome.ts';
@@ -20,7 +20,7 @@ export function outcomeOf(
   return (counts.DONE ?? 0) === 0 ? 'failed' : 'partly';
 }
 
-/** Null while the job has not ended. */
+/** Null while the job is not finished. */
 export function outcomeSoFar(
   state: JobState,
   counts: Readonly<Partial<Record<ItemStatus, number>>>,

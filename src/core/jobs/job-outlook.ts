@@ -1,22 +1,22 @@
-// What is left of a job, and so whether a time slice should go on, and when the next one could do something.
+// The remaining work of a job: decides whether a time slice should continue, and when the next one is worthwhile.
 import { CLAIMABLE_STATES, isFinished, type JobState } from './job-state.ts';
 
 export interface JobOutlook {
   state: JobState;
   sealed: boolean;
-  /** Something is left to be done or held. */
+  /** True if items are left to run or held. */
   hasSpans: boolean;
-  /** Until the first waiting item is ready; null: none waits, or only held ones do. */
+  /** Time until the first waiting item is ready; null: no items are waiting, or only held ones. */
   readyInMs: number | null;
-  /** Until the first lease ends unless it is renewed; null: nobody holds one. */
+  /** Time until the first lease expires unless it is renewed; null: there is no lease. */
   leaseEndsInMs: number | null;
-  /** Until the file may be read on by another process; null: there is none, or it was read. */
+  /** Time until another process may continue reading the file; null: there is no file, or it was read completely. */
   fileInMs: number | null;
-  /** Until the ending may be tried by another process. */
+  /** Time until another process may try to finalize the job. */
   finalizeInMs: number;
 }
 
-/** Something may still come within this time. */
+/** True if work may become ready within this time. */
 export function mayHaveWork(outlook: JobOutlook, withinMs: number): boolean {
   if (!CLAIMABLE_STATES.includes(outlook.state)) return false;
   if (!outlook.sealed || outlook.leaseEndsInMs !== null) return true;
@@ -24,8 +24,8 @@ export function mayHaveWork(outlook: JobOutlook, withinMs: number): boolean {
 }
 
 /**
- * When a slice could get the job on: 0 is at once; null: not before somebody resumes it, adds items or seals it. What
- * others hold they may let go of long before their lease ends: it is worth another look after `lookAgainMs`.
+ * Milliseconds until a slice is worthwhile. 0: now. Null: the job is finished, or first needs a resume, a seal or more
+ * items. Other processes may release items before their lease expires, so check again after `lookAgainMs`.
  */
 export function nextSliceInMs(outlook: JobOutlook, lookAgainMs: number): number | null {
   const { state, sealed, hasSpans, readyInMs, leaseEndsInMs, fileInMs, finalizeInMs } = outlook;

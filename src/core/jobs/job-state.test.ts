@@ -12,11 +12,11 @@ function reachableFrom(start: JobState): Set<JobState> {
 }
 
 describe('the state of a job', () => {
-  it('can become every other state', () => {
+  it('can reach every other state', () => {
     expect(reachableFrom('INGESTING')).toEqual(new Set(JOB_STATES));
   });
 
-  it.each(JOB_STATES)('has a way from %s to an end', (state) => {
+  it.each(JOB_STATES)('can reach a finished state from %s', (state) => {
     expect([...reachableFrom(state)].some(isFinished)).toBe(true);
   });
 
@@ -29,7 +29,7 @@ describe('the state of a job', () => {
       expect(canMove(state, 'CANCELLING')).toBe(!isFinished(state));
   });
 
-  it('leaves a finished state only by being run again', () => {
+  it('leaves a finished state only by a rerun', () => {
     for (const state of JOB_STATES.filter(isFinished)) expect(movesFrom(state)).toEqual(['QUEUED']);
   });
 
@@ -42,11 +42,11 @@ describe('the state of a job', () => {
     expect(canMove('PAUSED', 'FINALIZING')).toBe(false);
   });
 
-  it('can be paused wherever items can be claimed, and nowhere else', () => {
+  it('can be paused exactly when items can be claimed', () => {
     for (const state of JOB_STATES) expect(canMove(state, 'PAUSED')).toBe(CLAIMABLE_STATES.includes(state));
   });
 
-  it('is moved by its owner only along the table of moves', () => {
+  it('is changed by its owner only along the table of transitions', () => {
     const targets: [Parameters<typeof canControl>[0], JobState[]][] = [
       ['pause', ['PAUSED']],
       ['resume', ['INGESTING', 'QUEUED', 'RUNNING']],
@@ -61,7 +61,7 @@ describe('the state of a job', () => {
     expect(JOB_STATES.filter((state) => canMove(state, 'CANCELLED'))).toEqual(['FINALIZING']);
   });
 
-  // store/commands/jobs/seal-job.ts makes this move when a worker has started before the file was read to its end.
+  // store/commands/jobs/seal-job.ts makes this transition if a worker started before the file was read completely.
   it('may go from ingesting to running at the seal', () => {
     expect(canMove('INGESTING', 'RUNNING')).toBe(true);
   });

@@ -1,4 +1,4 @@
-// The state machine of a job: one column, one table of allowed moves, one of what its owner may ask for.
+// The state machine of a job: one column, one table of allowed transitions, and one of the actions its owner may take.
 //
 //   INGESTING ──seal──▶ QUEUED ──first claim──▶ RUNNING ──no span left──▶ FINALIZING ──▶ DONE
 //       │                  │                       │ ▲                      ▲    │
@@ -6,14 +6,14 @@
 //       │                                          ▼                        │
 //       └───────────── pause ─────────────────▶ PAUSED                      │
 //   every state before the end ──cancel──▶ CANCELLING ──no span left────────┘
-//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  FINALIZING ──output ends its processes──▶ FAILED
+//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  FINALIZING ──output crashes processes──▶ FAILED
 //   DONE, CANCELLED, FAILED ──reprocess──▶ QUEUED;  PAUSED ──reprocess──▶ PAUSED, with a further generation
 //
 // Items may be claimed while the file is still being read, so INGESTING is claimable too.
 //
-// A job is sealed when no more rows will come and its total is known. It is complete when it is sealed, or cancelled, and no
-// span is left: every item has ended. Then it is finalized: its output files and its summary are written. With these it is
-// finished, in one of three states.
+// A job is sealed when no more rows will be added and its total is known. It is complete when it is sealed or
+// cancelled and no span is left, so every item has a result. Then it is finalized: its output files and its summary
+// are written. After that it is finished, in one of three states.
 
 export const JOB_STATES = [
   'INGESTING',
@@ -30,19 +30,19 @@ export type JobState = (typeof JOB_STATES)[number];
 
 type States = readonly JobState[];
 
-/** Items may be claimed. */
+/** States in which items may be claimed. */
 export const CLAIMABLE_STATES: States = ['INGESTING', 'QUEUED', 'RUNNING'];
-/** Its file may be read and items may be added, as long as the job is not sealed. */
+/** States in which the file may be read and items may be added, while the job is not sealed. */
 export const INGEST_STATES: States = ['INGESTING', 'PAUSED'];
-/** Complete once it is sealed and its last span is gone. */
+/** States in which a sealed job is complete once its last span is gone. */
 export const COMPLETABLE_STATES: States = ['QUEUED', 'RUNNING'];
-/** Its items are run, or will be when it is resumed. */
+/** States in which items run, or will run after a resume. */
 export const OPEN_STATES: States = [...CLAIMABLE_STATES, 'PAUSED'];
 export const FINISHED_STATES: States = ['DONE', 'FAILED', 'CANCELLED'];
 
 /**
- * Every change of the state. A statement of the store that makes one names it, and takes the states before it from here
- * (store/job-states.ts). A paused job that is reopened stays paused: that is not a change.
+ * Every change of state. Statements of the store name their transition and take its `from` states from here
+ * (store/job-states.ts). A paused job that is reopened stays paused: that is not a transition.
  */
 export const TRANSITIONS = {
   seal: { from: ['INGESTING'], to: COMPLETABLE_STATES },
@@ -67,7 +67,7 @@ export function isFinished(state: JobState): boolean {
   return FINISHED_STATES.includes(state);
 }
 
-/** It ends by itself, soon. */
+/** True for states that end soon without any action. */
 export function isPassing(state: JobState): boolean {
   return state === 'FINALIZING' || state === 'CANCELLING';
 }
@@ -75,8 +75,8 @@ export function isPassing(state: JobState): boolean {
 export type ControlAction = 'pause' | 'resume' | 'cancel' | 'reprocess';
 
 /**
- * States from which an action moves a job, or opens a generation of one that stays PAUSED. From others it is refused, or has
- * happened already.
+ * States in which an action changes a job, or opens a generation of a job that stays PAUSED. In other states the
+ * action is refused, or has already happened.
  */
 const CONTROLLABLE: Record<ControlAction, States> = {
   pause: TRANSITIONS.pause.from,

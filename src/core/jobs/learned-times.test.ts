@@ -6,8 +6,8 @@ import { QuantileWindow } from '../claims/quantile-window.ts';
 const windows = () => ({ itemMs: new QuantileWindow(), claimMs: new QuantileWindow(32) });
 const times = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 600 });
 
-describe('what was learned', () => {
-  it('has about the same quantiles when it was stored and read again', () => {
+describe('learned times', () => {
+  it('have about the same quantiles after being stored and read', () => {
     fc.assert(
       fc.property(times, fc.constantFrom(0.5, 0.75), (values, q) => {
         const before = windows();
@@ -23,13 +23,13 @@ describe('what was learned', () => {
     );
   });
 
-  it('is small, however much was measured', () => {
+  it('stay small for any number of measurements', () => {
     const measured = windows();
     for (let i = 0; i < 10_000; i += 1) measured.itemMs.add(i / 7);
     expect(sampleTimes(measured).itemMs).toHaveLength(32);
   });
 
-  it('is read from anything without an error, as times that can be', () => {
+  it('are read from any value without an error, and contain only valid times', () => {
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.record({ phases: fc.jsonValue() })), (stored) => {
         for (const { itemMs, claimMs } of Object.values(readLearnedTimes(stored))) {

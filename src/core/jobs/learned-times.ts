@@ -1,9 +1,8 @@
-// What a process has measured of the phases of a job, in a form that another one can start with: samples of item and
-// claim times, from which claim sizes and lease lengths follow. What was stored is not believed: anything that is not
-// such a sample is left out.
+// Times that a process measured for the phases of a job, in a form that another process can start with: samples of
+// item and claim times, which determine claim sizes and lease lengths. Invalid parts of stored samples are ignored.
 import type { QuantileWindow } from '../claims/quantile-window.ts';
 
-/** Enough for a quartile and a slow tail, and soon outweighed by what is measured anew. */
+/** Enough for a quartile and a slow tail, and soon outweighed by new measurements. */
 const SAMPLE_SIZE = 32;
 const MAX_MS = 86_400_000;
 
@@ -12,7 +11,7 @@ export interface PhaseTimes {
   claimMs: number[];
 }
 
-/** By the name of the phase. */
+/** By phase name. */
 export type LearnedTimes = Readonly<Record<string, PhaseTimes>>;
 
 interface Windows {

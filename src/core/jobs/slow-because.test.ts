@@ -21,33 +21,33 @@ const status = (more: Partial<ResourceStatus>): ResourceStatus => ({
   ...more,
 });
 
-describe('why rows wait', () => {
-  it('is not said while nothing but declared limits holds calls back', () => {
+describe('the reason why rows wait', () => {
+  it('is null while only declared limits hold calls back', () => {
     expect(slowBecause([], [])).toBeNull();
-    const pressures = [{ worker: 'pid 1', share: 1, reason: 'all is well' }];
+    const pressures = [{ worker: 'pid 1', share: 1, reason: 'no pressure' }];
     expect(slowBecause([status({}), status({ rateNow: 5 })], pressures)).toBeNull();
   });
 
-  it('is not said of services that nobody wants to call', () => {
+  it('does not name services without waiting calls', () => {
     const slow = { share: 0.1, rateNow: 5, slowness: { syncMs: 900, lateMs: 400 } };
     expect(slowBecause([status({ ...slow, wanted: 3, inUse: 3 })], [])).toBeNull();
   });
 
-  it('names services that are left alone, those that get less, and workers that are slow themselves', () => {
+  it('names stopped services, throttled services and slow workers', () => {
     const stopped = { reason: 'failed 29 times in a row', forMs: 1200 };
     const slowness = { syncMs: 900.4, lateMs: 400 };
     const all = [status({ stopped }), status({ key: '', share: 0.5, rateNow: 7.37 }), status({ slowness })];
-    const pressures = [{ worker: 'pid 1', share: 0.25, reason: 'flushMs is 3176, its bound 2000' }];
+    const pressures = [{ worker: 'pid 1', share: 0.25, reason: 'flushMs is 3176, above 2000' }];
     expect(slowBecause(all, pressures)).toBe(
-      'rows wait although there are slots for them: ' +
-        'worker pid 1 takes on 25 % of what it could, because flushMs is 3176, its bound 2000; ' +
-        'model a is not called (failed 29 times in a row, 2 s more); ' +
-        'model is called 7.4 times per second, because it refused, failed or was slow; ' +
-        'a worker that calls model a is slow itself (a sync takes 900 ms, timers are 400 ms late)',
+      'rows are waiting although slots are free: ' +
+        'worker pid 1 uses 25 % of its slots, because flushMs is 3176, above 2000; ' +
+        'model a is not called (failed 29 times in a row, for another 2 s); ' +
+        'model is called 7.4 times per second, because it refused calls, failed or was slow; ' +
+        'a worker that calls model a is itself slow (a sync takes 900 ms, timers are 400 ms late)',
     );
   });
 
-  it('says how many more there are', () => {
+  it('counts the reasons that are left out', () => {
     const many = Array.from({ length: 9 }, (_, n) => status({ key: `k${n}`, share: 0.5, rateNow: 1 }));
     expect(slowBecause(many, [])).toMatch(/; and 5 more$/);
   });

@@ -1,4 +1,4 @@
-// The summary that each run of a job leaves when it ends.
+// The summary written at the end of each run of a job.
 import type { OutputFile } from '../files/output-format.ts';
 import type { ItemStatus } from '../items/outcome.ts';
 import type { GenerationDiff } from './generation-diff.ts';
@@ -22,7 +22,7 @@ export interface PhaseSummary {
 
 export interface Summary {
   generation: number;
-  /** How the job ended. */
+  /** Final state of the job. */
   state: 'DONE' | 'CANCELLED' | 'FAILED';
   /** Outcome of its rows. */
   outcome: JobOutcome;
@@ -30,9 +30,9 @@ export interface Summary {
   counts: Record<ItemStatus, number>;
   phases: PhaseSummary[];
   timings: Record<string, string | number | null>;
-  /** Cost of all calls that count, over all generations. */
+  /** Cost of all calls whose outcome counted, over all generations. */
   cost: number;
-  /** Cost of calls whose outcome did not count: paid all the same. */
+  /** Cost of calls that were paid but whose outcome did not count. */
   fencedCost: number;
   files: OutputFile[];
   /** Null for the first generation. */

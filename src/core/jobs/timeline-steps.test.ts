@@ -8,9 +8,9 @@ const open = { isOpen: true, points: 240 };
 
 describe('the steps of a chart', () => {
   it.each([
-    ['seconds while a job is young', 7300, 1000, 7],
+    ['seconds for a young job', 7300, 1000, 7],
     ['a few seconds a little later', 61_000, 5000, 12],
-    ['minutes when older ones are folded', 200_500, MINUTE_MS, 3],
+    ['minutes when entries are folded', 200_500, MINUTE_MS, 3],
   ])('are %s', (_, ageMs, stepMs, count) => {
     const endMs = NOON_MS + ageMs;
     const steps = timelineSteps({
@@ -22,7 +22,7 @@ describe('the steps of a chart', () => {
     expect(steps).toEqual({ fromMs: NOON_MS, stepMs, count });
   });
 
-  it('end with the job when it has ended', () => {
+  it('end with the end of a finished job', () => {
     const range = { beginMs: NOON_MS + 30_000, endMs: NOON_MS + 130_000, isOpen: false, points: 240 };
     expect(timelineSteps({ ...range, unfoldedSinceMs: NOON_MS + MINUTE_MS })).toEqual({
       fromMs: NOON_MS,
@@ -31,14 +31,14 @@ describe('the steps of a chart', () => {
     });
   });
 
-  it('of a long job that runs end with the last whole minute', () => {
+  it('of a long running job end with the last whole minute', () => {
     const range = { beginMs: NOON_MS, endMs: NOON_MS + 100.5 * MINUTE_MS, ...open, points: 7 };
     const { fromMs, stepMs, count } = timelineSteps({ ...range, unfoldedSinceMs: range.endMs });
     expect([stepMs, count]).toEqual([15 * MINUTE_MS, 7]);
     expect(fromMs + count * stepMs).toBe(NOON_MS + 100 * MINUTE_MS);
   });
 
-  it('are as many as were asked for, hold the whole range, and of an open one only what is over', () => {
+  it('are bounded, cover the whole range, and for an open range only completed steps', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 1e12 }),

@@ -1,19 +1,19 @@
-// The steps of a chart over time. The ledger is folded into minutes after a while; what is younger can be shown in seconds.
-// While a job runs its last step is one that is over: a step that is still going on would look like a decline.
+// The steps of a chart over time. The ledger is folded into minutes after a while; younger entries can be shown in
+// seconds. The chart of a running job ends with a completed step, because an unfinished one would look like a decline.
 
 const MINUTE_MS = 60_000;
 const FINE_STEPS_MS = [1000, 2000, 5000, 10_000, 15_000, 30_000];
-/** Finer than this, flushes are seen instead of rates. */
+/** Maximum number of steps below a minute: finer steps would show single flushes instead of rates. */
 const FINE_POINTS = 24;
 
 export interface TimelineRange {
   beginMs: number;
   endMs: number;
-  /** Something may still happen at the end. */
+  /** True if entries may still be added at the end. */
   isOpen: boolean;
-  /** Entries younger than this time are not folded. */
+  /** Entries after this time are not folded. */
   unfoldedSinceMs: number;
-  /** At most so many steps. */
+  /** Maximum number of steps. */
   points: number;
 }
 
@@ -23,7 +23,7 @@ export interface TimelineSteps {
   count: number;
 }
 
-/** At least one step, and of an open range none that is not over, unless there is no other. */
+/** Returns at least one step. For an open range, an unfinished step is included only if it is the only one. */
 export function timelineSteps(range: TimelineRange): TimelineSteps {
   const { beginMs, endMs, isOpen, points } = range;
   const stepMs = fineStepMs(range);
@@ -38,7 +38,7 @@ function fineStepMs({ beginMs, endMs, unfoldedSinceMs, points }: TimelineRange):
   return FINE_STEPS_MS.find((stepMs) => (endMs - beginMs) / stepMs <= Math.min(FINE_POINTS, points - 1));
 }
 
-/** Several minutes are put together where there are too many; those of an open range are counted from its end. */
+/** Combines several minutes per step if there are too many. For an open range, steps are counted back from its end. */
 function minuteSteps(beginMs: number, endMs: number, isOpen: boolean, points: number): TimelineSteps {
   const fromMs = Math.floor(beginMs / MINUTE_MS) * MINUTE_MS;
   const minutes = (endMs - fromMs) / MINUTE_MS;

@@ -4,17 +4,17 @@ import { mergeTrends } from './trend.ts';
 
 const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-test('a trend alone stays as it is', () => {
+test('a single trend is unchanged', () => {
   const trend = { fromMs: 5000, stepMs: 2000, counts: [1, 0, 3] };
   expect(mergeTrends([trend])).toEqual(trend);
 });
 
-test('nothing comes of nothing', () => {
+test('empty trends merge into an empty trend', () => {
   expect(mergeTrends([]).counts).toEqual([]);
   expect(mergeTrends([{ fromMs: 9, stepMs: 1000, counts: [] }]).counts).toEqual([]);
 });
 
-test('a later and finer trend is counted in the steps of the coarser one, where it happened', () => {
+test('a later and finer trend is counted in the matching steps of the coarser one', () => {
   const merged = mergeTrends([
     { fromMs: 0, stepMs: 4000, counts: [8, 8] },
     { fromMs: 12_000, stepMs: 1000, counts: [1, 1, 1, 1, 5] },
@@ -22,7 +22,7 @@ test('a later and finer trend is counted in the steps of the coarser one, where 
   expect(merged).toEqual({ fromMs: 0, stepMs: 4000, counts: [8, 8, 0, 4, 5] });
 });
 
-test('however far apart they are, nothing is lost and the steps are few', () => {
+test('distant trends merge without losing counts into a bounded number of steps', () => {
   const trends = fc.array(
     fc.record({
       fromMs: fc.integer({ min: 0, max: 1e12 }),

@@ -1,5 +1,5 @@
-// Counts of something over time, in steps of equal length. Several of them, with other beginnings and steps, are put
-// together into one of a bounded number of steps; nothing is lost but the place within a step.
+// Counts over time, in steps of equal length. Merges trends with different starts and step lengths into one with a
+// bounded number of steps. No count is lost, only its position within a step.
 
 export interface Trend {
   fromMs: number;

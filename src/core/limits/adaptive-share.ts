@@ -186,8 +186,8 @@ function fall(
   // Without a limit before, the used rate is what the service accepted.
   const isFarOff = !(isOpen && isFast) && (state.starting || calmS < SOON_S);
   const earlier = state.starting ? 1 : state.top * curve(state, Math.max(0, calmS - LATE_S), perSecond);
-  // The size of the decrease is a guess if there was no limit before, or if the share grew so fast that the share that
-  // worked is long past.
+  // The size of the decrease is a guess if there was no limit before, or if the share grew fast and the last one that
+  // worked is far below.
   const isGuess = isFarOff || (isFast && (isOpen || earlier < used * STEEP));
   const flatAtS = isGuess ? FLAT_AT_S_AFTER_GUESS : FLAT_AT_S;
   const well = Math.min(used * Math.min(kept, isFarOff ? FAR_OFF : 1), earlier);

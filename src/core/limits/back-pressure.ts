@@ -28,8 +28,7 @@ export const NO_PRESSURE: Pressure = { factor: 1, reason: null };
 const FLOOR = 0.05;
 /**
  * Floor for signals that other processes on the machine or the database can cause too. They do not improve if this
- * worker does almost nothing, so it would stand still for as long as they last. Recovery takes 15 checks from here,
- * 32 from FLOOR.
+ * worker does almost nothing, so it would stop while they last. Recovery takes 15 checks from here, 32 from FLOOR.
  */
 const SHARED_FLOOR = 0.25;
 const OWN_SIGNS: readonly SignName[] = ['memory'];

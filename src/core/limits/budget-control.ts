@@ -1,6 +1,5 @@
 // Controls one budget, shared by all processes: the spent amount, and the amounts held for calls that are running or
-// may start before the next sync. Pure: the caller holds the row's lock, passes the database's clock and stores the
-// result.
+// may start before the next sync. Pure: the caller locks the row, passes the database's clock and stores the result.
 //
 // A worker is granted an amount, reserves the estimates of its calls from it before they start, and reports their
 // actual cost. Spent and held amounts together stay within the limit; only a call that costs more than its estimate

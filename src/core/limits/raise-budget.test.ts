@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { raiseBudget } from './raise-budget.ts';
 
 test.each([
-  ['spent plus the remaining rows at the average cost', { max: 4, spent: 4, cost: 4, ended: 8, left: 12 }, 10],
+  [
+    'spent plus the remaining rows at the average cost',
+    { max: 4, spent: 4, cost: 4, ended: 8, left: 12 },
+    10,
+  ],
   ['rounded up to two digits', { max: 5, spent: 4.98, cost: 4.98, ended: 100, left: 321 }, 21],
   ['exact for small amounts', { max: 0.003, spent: 0.003, cost: 0.003, ended: 3, left: 3 }, 0.006],
   ['doubled when no row has finished', { max: 3, spent: 3, cost: 3, ended: 0, left: 10 }, 6],

@@ -122,8 +122,7 @@ export function initialResourceState(
   const perSecond = startsPerSecond(limits);
   const isGuess = perSecond === null && limits.concurrency === null;
   return {
-    // Declared limits are used in full from the start. Otherwise start with `firstConcurrency` calls in the first
-    // second.
+    // Declared limits are used in full from the start. Otherwise the first second has `firstConcurrency` calls.
     share: initialShare(nowMs, isGuess ? options.firstConcurrency / MAX_PER_SECOND : 1),
     perSecond: perSecond ?? MAX_PER_SECOND,
     circuit: CLOSED,
@@ -294,9 +293,8 @@ function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Hea
 }
 
 /**
- * Every worker gets an equal part, unwanted permits go to the others, and never more than is free is granted. A
- * worker that runs more calls than its part starts none until it fits; otherwise the first worker would keep
- * everything.
+ * Every worker gets an equal part, unwanted permits go to the others, and never more than is free is granted. A worker
+ * that runs more calls than its part starts none until it fits; otherwise the first worker would keep everything.
  */
 function holdersGrant(
   state: ResourceState,

@@ -1,5 +1,4 @@
-// The declared limits of an external resource, such as a provider, a host or an account, and their validation. Null
-// means no limit.
+// The declared limits of an external resource, such as a provider or a host, and their validation. Null means no limit.
 import { didYouMean } from '../errors/did-you-mean.ts';
 
 export interface ResourceLimits {

@@ -17,7 +17,7 @@ export interface StoredResource {
 export interface ResourceStatus {
   name: string;
   key: string;
-  /** As declared; null if no worker has used it. */
+  /** Declared limits; null if no worker has used it. */
   limits: ResourceLimits | null;
   override: ResourceOverride;
   /** Running calls, permits that workers hold, and permits they could use. */

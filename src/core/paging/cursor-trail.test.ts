@@ -8,9 +8,9 @@ const trail = (count: number, isCut = false): CursorTrail => ({
   isCut,
 });
 
-test('a trail comes back as it was written, and one of another version is refused', () => {
+test('a trail survives a round trip, and another version is refused', () => {
   expect(parseTrail(trailText(trail(3, true)))).toEqual(trail(3, true));
-  expect(() => parseTrail('[1,"jobs","newest",5]')).toThrow('it is of version 1, expected 2');
+  expect(() => parseTrail('[1,"jobs","newest",5]')).toThrow('it has version 1, expected 2');
 });
 
 test('a trail leads back to the first page, and not further', () => {
@@ -20,7 +20,7 @@ test('a trail leads back to the first page, and not further', () => {
   expect(trailBefore(null)).toBeNull();
 });
 
-test('a trail that forgot its oldest places keeps the page, and does not take the first that it knows for the first of all', () => {
+test('a shortened trail keeps its page, and does not treat its oldest known page as the first', () => {
   const shorter = shorterTrail(trail(9))!;
   expect(shorter).toEqual({ ...trail(9, true), places: [[4], [5], [6], [7], [8]] });
   expect(trailBefore({ ...shorter, places: [[4]] })).toBeNull();

@@ -35,7 +35,7 @@ function reasonOf(work: () => unknown): string {
 }
 
 describe('a cursor', () => {
-  it('comes back as it was given, in characters that need no escaping in an address', () => {
+  it('survives a round trip, and needs no escaping in a URL', () => {
     fc.assert(
       fc.property(key, (given) => {
         const text = encodeCursor(KIND, given);
@@ -45,7 +45,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('of another list, another order or another version is refused with the reason', () => {
+  it('of another list, order or version is refused with the reason', () => {
     const given: [string, string, number, string, string] = [
       'infinity',
       crypto.randomUUID(),
@@ -60,7 +60,7 @@ describe('a cursor', () => {
     expect(reasonOf(() => decodeCursor(KIND, later))).toContain('version 2');
   });
 
-  it('that was changed anywhere is refused, or is another one of the same list', () => {
+  it('that was modified is refused, or is a valid cursor of the same list', () => {
     fc.assert(
       fc.property(key, fc.nat(), fc.stringMatching(/^[\w-]$/), (given, place, sign) => {
         const text = encodeCursor(KIND, given);
@@ -75,7 +75,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('made of anything is never anything but taken or refused', () => {
+  it('from any text is either accepted or refused', () => {
     const value = fc.oneof(
       fc.json(),
       fc.string(),
@@ -93,7 +93,7 @@ describe('a cursor', () => {
   it.each([
     ['a day that does not exist', '2026-02-30T00:00:00.000000Z'],
     ['an hour that does not exist', '2026-02-03T25:00:00.000000Z'],
-    ['a time before all times', '-infinity'],
+    ['negative infinity', '-infinity'],
   ])('with %s is damaged', (_, given) => {
     const kind = { ...KIND, key: ['time'] } as const;
     expect(reasonOf(() => decodeCursor(kind, encodeCursor(kind, [given])))).toContain('damaged');

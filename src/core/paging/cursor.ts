@@ -1,10 +1,10 @@
-// Where a page of a list begins, as a text for handlers. It names its list and its order, so that one of another list is
-// refused instead of giving rows that were not asked for. Clients get it signed (api/answers/page-cursors.ts).
+// The start of a page of a list, encoded as text for the API handlers. It names its list and order, so that a cursor of
+// another list is refused instead of returning wrong rows. Clients get it signed (api/answers/page-cursors.ts).
 import { RowmillError } from '../errors/rowmill-error.ts';
 
 const VERSION = 1;
 
-/** Kinds of values in a key. A text is anything that the database stores as one. Times are texts with microseconds: a Date would round them. */
+/** Kinds of values in a key. `text` is any storable text. Times are texts, because a Date drops microseconds. */
 const KINDS = { seq: isSeq, time: isTime, uuid: isUuid, word: isWord, text: isText };
 export type KeyKind = keyof typeof KINDS;
 export type KeyOf<Kinds extends readonly KeyKind[]> = {
@@ -12,9 +12,8 @@ export type KeyOf<Kinds extends readonly KeyKind[]> = {
 };
 
 export interface CursorKind<Kinds extends readonly KeyKind[] = readonly KeyKind[]> {
-  /** Which list: its kind, and of what. */
+  /** Identifies the list: its kind and its parent. */
   list: string;
-  /** In which order. */
   sort: string;
   key: Kinds;
 }
@@ -31,7 +30,7 @@ export function decodeCursor<const Kinds extends readonly KeyKind[]>(
   text: string,
 ): KeyOf<Kinds> {
   const [version, list, sort, ...key] = parts(text);
-  if (version !== VERSION) refuseCursor(`it is of version ${shown(version)}, expected ${VERSION}`);
+  if (version !== VERSION) refuseCursor(`it has version ${shown(version)}, expected ${VERSION}`);
   if (list !== kind.list) refuseCursor('it belongs to another list');
   if (sort !== kind.sort)
     refuseCursor(`it belongs to the order ${shown(sort)}, the list is ordered by ${kind.sort}`);
@@ -40,13 +39,12 @@ export function decodeCursor<const Kinds extends readonly KeyKind[]>(
   return key as KeyOf<Kinds>;
 }
 
-/** List, order and key of a cursor that `encodeCursor` made. */
+/** List, order and key of a cursor from `encodeCursor`. */
 export function cursorParts(text: string): { list: string; sort: string; key: unknown[] } {
   const [, list, sort, ...key] = parts(text);
   return { list: list as string, sort: sort as string, key };
 }
 
-/** The cursor that has these parts. */
 export function cursorOf(list: string, sort: string, key: readonly unknown[]): string {
   return Buffer.from(JSON.stringify([VERSION, list, sort, ...key])).toString('base64url');
 }
@@ -57,7 +55,7 @@ function parts(text: string): unknown[] {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     if (Array.isArray(value) && typeof value[0] === 'number') return value as unknown[];
   } catch {
-    // Said below.
+    // Refused below.
   }
   return refuseCursor('it is damaged');
 }
@@ -84,7 +82,7 @@ function isUuid(value: unknown): boolean {
   return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }
 
-/** A time as the database prints it for cursors, of a day that exists; or the end of time. */
+/** An existing time as the database prints it for cursors, or infinity. */
 function isTime(value: unknown): boolean {
   if (value === 'infinity') return true;
   if (typeof value !== 'string' || !/^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value)) return false;
@@ -99,6 +97,6 @@ function shown(value: unknown): string {
 export function refuseCursor(reason: string): never {
   throw new RowmillError(
     'CURSOR_INVALID',
-    `expected the cursor that another page gave as next or previous: ${reason}`,
+    `expected the cursor from next or previous of another page: ${reason}`,
   );
 }

@@ -1,4 +1,4 @@
-// When a callback of a pipeline that failed is called again, and when it is given up: after about four hours.
+// Decides when a failed pipeline callback is retried, and when it is given up: after about four hours.
 import { backoffMs, fifthJitter } from './backoff.ts';
 
 const BACKOFF = { firstMs: 1000, capMs: 3_600_000 };

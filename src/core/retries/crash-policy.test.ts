@@ -15,7 +15,7 @@ interface Waiting {
   crashes: number;
 }
 
-/** Runs span after span in queue order: a span with a culprit crashes, any other one is done. */
+/** Runs spans in queue order: a span with a culprit crashes, any other span completes. */
 function simulate(
   items: SeqRanges,
   culprits: number[],
@@ -39,8 +39,8 @@ function simulate(
 }
 
 /**
- * Processes one after another: each takes a suspect span, and unless that must be alone up to `beside` ordinary spans. All
- * that a process holds is charged when it holds a culprit, and done when it does not.
+ * Runs processes one after another. Each takes a suspect span and, unless that must run alone, up to `beside` ordinary
+ * spans. If a process holds a culprit, all its spans are charged with the crash; otherwise they complete.
  */
 function simulateProcesses(
   spans: SeqRanges[],
@@ -54,7 +54,7 @@ function simulateProcesses(
     return at < 0 ? [] : queue.splice(at, 1);
   };
   while (queue.length > 0) {
-    // The one that was blamed most comes first: the hardest order for the innocent.
+    // The span with the most crashes goes first, which is the hardest order for the innocent ones.
     const most = Math.max(1, ...queue.map(({ crashes }) => crashes));
     const held = take(({ crashes }) => crashes === most);
     if (!held.some(({ crashes }) => crashes >= ALONE_FROM_CRASHES))
@@ -83,7 +83,7 @@ const spanWithCulprits = (count: number) =>
   );
 
 describe('an item that kills its process', () => {
-  it('is failed after at most 3 + log2(n) crashes, and nothing else is', () => {
+  it('fails after at most 3 + log2(n) crashes, and no other item fails', () => {
     fc.assert(
       fc.property(spanWithCulprits(1), ({ seqs, culprits }) => {
         const end = simulate(rangesOf(seqs), culprits);
@@ -94,7 +94,7 @@ describe('an item that kills its process', () => {
     );
   });
 
-  it('has a companion of the same kind: both are failed, within twice the crashes, and nothing else is', () => {
+  it('fails together with a second one within twice the crashes, and no other item fails', () => {
     fc.assert(
       fc.property(spanWithCulprits(2), ({ seqs, culprits }) => {
         const end = simulate(rangesOf(seqs), culprits);
@@ -105,7 +105,7 @@ describe('an item that kills its process', () => {
     );
   });
 
-  it('is failed as soon, and nothing else is, when suspects have ordinary items beside them', () => {
+  it('fails as soon, and no other item fails, when suspects run beside ordinary items', () => {
     const processes = fc.record({
       sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 20 }),
       beside: fc.integer({ min: 1, max: 4 }),
@@ -128,7 +128,7 @@ describe('an item that kills its process', () => {
     );
   });
 
-  it('gets three calls when it was alone from the start', () => {
+  it('gets three calls if it was alone from the start', () => {
     expect(judgeCrash([[7, 8]], 0)).toEqual({ kind: 'requeue', parts: [{ items: [[7, 8]], crashes: 1 }] });
     expect(judgeCrash([[7, 8]], 1)).toEqual({ kind: 'requeue', parts: [{ items: [[7, 8]], crashes: 2 }] });
     expect(judgeCrash([[7, 8]], 2)).toEqual({ kind: 'fail', items: [[7, 8]], crashes: 3 });
@@ -136,7 +136,7 @@ describe('an item that kills its process', () => {
 });
 
 describe('the parts of a crashed lease', () => {
-  it('are two halves that lose and repeat no item', () => {
+  it('are two halves that neither lose nor repeat an item', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.nat({ max: 500 }), { minLength: 2 }),
@@ -156,7 +156,7 @@ describe('the parts of a crashed lease', () => {
     );
   });
 
-  it('are blamed once at most, however often they crash in company', () => {
+  it('are blamed at most once while they contain several items', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 1000 }), fc.nat({ max: 2 }), (count, crashes) => {
         const verdict = judgeCrash([[0, count]], crashes);
@@ -167,8 +167,8 @@ describe('the parts of a crashed lease', () => {
   });
 });
 
-describe('a lease that ran out', () => {
-  it('comes back whole and makes no suspects the first time', () => {
+describe('an expired lease', () => {
+  it('is requeued whole without suspects the first time', () => {
     expect(judgeExpiry([[0, 8]], 0)).toEqual({
       kind: 'requeue',
       parts: [{ items: [[0, 8]], crashes: EXPIRED_ONCE }],
@@ -176,7 +176,7 @@ describe('a lease that ran out', () => {
     expect(EXPIRED_ONCE).toBeLessThan(0);
   });
 
-  it('counts as a crash the second time, and when its items are suspects', () => {
+  it('counts as a crash the second time, or if its items are suspects', () => {
     for (const crashes of [EXPIRED_ONCE, 1, 2])
       for (const items of [[[0, 8]], [[7, 8]]] satisfies SeqRanges[])
         expect(judgeExpiry(items, crashes)).toEqual(judgeCrash(items, Math.max(crashes, 0)));

@@ -1,28 +1,29 @@
-// Decides about the items of a lease whose worker is gone. The culprit is unknown, so the lease comes back in halves until
-// it is alone in its span. A crash in company counts once at most: neighbours are not blamed. In a span of its own every
-// crash counts, and at `maxCrashes` the item fails for good. From n items this takes at most log2(n) + maxCrashes crashes.
+// Decides what happens to the items of a lease whose worker is gone. It is unknown which item caused the crash, so
+// the lease is requeued in halves until the cause is alone in its span. A crash in a larger span counts at most once,
+// so that other items are not blamed. For a single item every crash counts, and at `maxCrashes` it fails permanently.
+// With n items this takes at most log2(n) + maxCrashes crashes.
 //
-// Items that a crash was counted for are suspects. A process runs one span of them at a time beside its other items, and
-// the last try, the one that may fail an item, with nothing beside it: no item fails for the crash of another.
+// Items with a counted crash are suspects. A process runs one span of suspects at a time beside its other items. The
+// last attempt, which may fail an item, runs alone, so that no item fails because of another item's crash.
 import { countSeqs, type SeqRanges, splitRanges } from '../items/seq-ranges.ts';
 
 export const MAX_CRASHES = 3;
 
-/** From this count on an item runs with nothing beside it in its process. */
+/** From this number of crashes on, an item runs alone in its process. */
 export const ALONE_FROM_CRASHES = MAX_CRASHES - 1;
 
-/** The count of items whose lease expired once. No process was seen to end: they are not suspects yet. */
+/** Marks items whose lease expired once. No crash was observed, so they are not suspects yet. */
 export const EXPIRED_ONCE = -1;
 
 export function crashMessage(crashes: number): string {
-  return `the process that ran this item ended without an answer, ${crashes} times`;
+  return `the worker process crashed or stalled ${crashes} times while running this item`;
 }
 
 export type CrashVerdict =
   | { kind: 'fail'; items: SeqRanges; crashes: number }
   | { kind: 'requeue'; parts: { items: SeqRanges; crashes: number }[] };
 
-/** For a process that was seen to end. */
+/** For a process whose exit was observed. */
 export function judgeCrash(items: SeqRanges, crashes: number, maxCrashes = MAX_CRASHES): CrashVerdict {
   const count = countSeqs(items);
   if (count === 1) {
@@ -38,8 +39,8 @@ export function judgeCrash(items: SeqRanges, crashes: number, maxCrashes = MAX_C
 }
 
 /**
- * For a lease that ran out: its process died unseen, stood still or lost the database. The first time says nothing about
- * its items. A second time counts as a crash, or an item that ends unsupervised processes would run for ever.
+ * For an expired lease: its process died unobserved, stalled or lost the database. The first time says nothing about
+ * its items. The second time counts as a crash, or an item that crashes unsupervised processes would run forever.
  */
 export function judgeExpiry(items: SeqRanges, crashes: number): CrashVerdict {
   if (crashes === 0) return { kind: 'requeue', parts: [{ items, crashes: EXPIRED_ONCE }] };

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { restartDelayMs } from './restart-delay.ts';
 
-describe('the wait before a worker process is replaced', () => {
-  it('is none for the first deaths, which isolate a poison item', () => {
+describe('the delay before a worker process is replaced', () => {
+  it('is 0 for the first deaths, which isolate a poison item', () => {
     for (const quickDeaths of [0, 1, 10, 20])
       expect(restartDelayMs({ failedStarts: 0, quickDeaths }, 0.5)).toBe(0);
   });
 
-  it('doubles with each failed start up to a bound, however many there are', () => {
+  it('doubles with each failed start, up to a bound', () => {
     const delays = [1, 2, 3, 6, 7, 2000].map((failedStarts) =>
       restartDelayMs({ failedStarts, quickDeaths: 0 }, 1),
     );
@@ -15,7 +15,7 @@ describe('the wait before a worker process is replaced', () => {
     expect(restartDelayMs({ failedStarts: 0, quickDeaths: 22 }, 1)).toBe(400);
   });
 
-  it('is spread, so that many workers do not return in one moment, and never nothing', () => {
+  it('is spread, so that workers do not all return at the same time, and never 0', () => {
     expect(restartDelayMs({ failedStarts: 3, quickDeaths: 0 }, 0)).toBe(400);
     expect(restartDelayMs({ failedStarts: 3, quickDeaths: 0 }, 0.5)).toBe(600);
   });

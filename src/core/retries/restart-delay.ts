@@ -1,20 +1,20 @@
-// How long a supervisor waits before it starts the next worker process.
+// Decides how long a supervisor waits before it starts the next worker process.
 import { backoffMs, halfJitter } from './backoff.ts';
 
 export interface RestartHistory {
-  /** Children in a row that could not start: the database is away, a module does not load. */
+  /** Consecutive children that could not start, for example because of a database outage or a broken module. */
   failedStarts: number;
-  /** Children in a row that died soon after their start. */
+  /** Consecutive children that died soon after their start. */
   quickDeaths: number;
 }
 
-/** A poison item is isolated by some ten crashes: these restarts must not wait. */
+/** Isolating a poison item takes about ten crashes, and those restarts must not wait. */
 const FREE_DEATHS = 20;
 const FIRST_MS = 200;
-/** Long enough that a start which fails costs nothing, short enough that nobody waits long for a database that is back. */
+/** Long enough that failed starts cost nothing, short enough that workers return soon after an outage. */
 const CAP_MS = 10_000;
 
-/** `random` is in [0, 1): the workers of a host that lost their database must not come back in one moment. */
+/** `random` is in [0, 1). It spreads the workers of a host, so that they do not all return at the same time. */
 export function restartDelayMs({ failedStarts, quickDeaths }: RestartHistory, random: number): number {
   const step = Math.max(failedStarts, quickDeaths - FREE_DEATHS);
   if (step <= 0) return 0;

@@ -16,7 +16,7 @@ describe('the default policy', () => {
     expect(Object.keys(policy).sort()).toEqual([...ERROR_CLASSES].sort());
   });
 
-  it.each(['invalid', 'permanent', 'crashed'] as const)('never tries %s again', (errorClass) => {
+  it.each(['invalid', 'permanent', 'crashed'] as const)('never retries %s', (errorClass) => {
     expect(retryDelay(policy, failure(errorClass), 1, 0.5)).toBeNull();
     expect(retryDelay(policy, failure(errorClass, 1000), 1, 0.5)).toBeNull();
   });
@@ -25,13 +25,13 @@ describe('the default policy', () => {
     ['overloaded', 5],
     ['timeout', 5],
     ['not_found', 2],
-  ] as const)('calls an item that is %s %d times in all', (errorClass, calls) => {
+  ] as const)('calls an item that fails with %s %d times in total', (errorClass, calls) => {
     expect(policy[errorClass].maxAttempts).toBe(calls);
     expect(retryDelay(policy, failure(errorClass), calls - 1, 0.5)).not.toBeNull();
     expect(retryDelay(policy, failure(errorClass), calls, 0.5)).toBeNull();
   });
 
-  it('is more patient with a service that says it is busy, and the setting can only add to that', () => {
+  it('is more patient with a throttling service, and the setting can only extend that', () => {
     const least = defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }).throttled.maxAttempts;
     expect(least).toBeGreaterThanOrEqual(10);
     expect(retryDelay(policy, failure('throttled'), least - 1, 0.5)).not.toBeNull();
@@ -42,7 +42,7 @@ describe('the default policy', () => {
 });
 
 describe('the delay before the next attempt', () => {
-  it('lies between nothing and the exponential ceiling, and is a whole number', () => {
+  it('is a whole number between 0 and the exponential ceiling', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RETRIED),
@@ -70,7 +70,7 @@ describe('the delay before the next attempt', () => {
     expect(retryDelay(policy, failure('overloaded'), 3, 1 - Number.EPSILON)).toBe(2000);
   });
 
-  it('is capped however many attempts there were', () => {
+  it('is capped for any number of attempts', () => {
     const patient = defaultRetryPolicy({ maxAttemptsError: 1e9, maxAttemptsNotFound: 1e9 });
     fc.assert(
       fc.property(
@@ -85,7 +85,7 @@ describe('the delay before the next attempt', () => {
     );
   });
 
-  it('is at least what the other side asked for, and little more', () => {
+  it('is at least the wait that the service asked for, and little more', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RETRIED),
@@ -100,7 +100,7 @@ describe('the delay before the next attempt', () => {
     );
   });
 
-  it('is not parked for a year by one bad header', () => {
+  it('is not extended to a year by one bad header', () => {
     for (const askedMs of [RETRY_AFTER_CAP_MS, 31_536_000_000, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
       expect(retryDelay(policy, failure('throttled', askedMs), 1, 0)).toBe(RETRY_AFTER_CAP_MS);
     }
@@ -124,7 +124,7 @@ describe('under any rule', () => {
     capMs: fc.nat({ max: 1_000_000 }),
   });
   const attempts = fc.integer({ min: 1, max: 250 });
-  /** What a header can say: also nonsense. */
+  /** Any value that a header can have, including nonsense. */
   const asked = fc.oneof(
     fc.double({ min: 0, max: 10 * RETRY_AFTER_CAP_MS, noNaN: true }),
     fc.constantFrom(Number.POSITIVE_INFINITY, Number.MAX_VALUE, 0),
@@ -135,7 +135,7 @@ describe('under any rule', () => {
   });
   const classes = fc.constantFrom(...ERROR_CLASSES);
 
-  it('there is a next attempt exactly as long as there are attempts left', () => {
+  it('there is a next attempt exactly while attempts are left', () => {
     fc.assert(
       fc.property(
         classes,
@@ -152,7 +152,7 @@ describe('under any rule', () => {
     );
   });
 
-  it('the back-off fills the range up to its ceiling evenly, and grows with the attempt up to the cap', () => {
+  it('the backoff fills the range up to its ceiling evenly, and grows with the attempt up to the cap', () => {
     fc.assert(
       fc.property(classes, rules, attempts, fraction, (errorClass, rule, attempt, random) => {
         const patient = under(errorClass, { ...rule, maxAttempts: 1000 });
@@ -166,7 +166,7 @@ describe('under any rule', () => {
     );
   });
 
-  it('Retry-After is waited out, whatever the back-off, and capped', () => {
+  it('Retry-After is respected regardless of the backoff, and capped', () => {
     fc.assert(
       fc.property(classes, rules, attempts, fraction, asked, (errorClass, rule, attempt, random, askedMs) => {
         const patient = under(errorClass, { ...rule, maxAttempts: 1000 });
@@ -177,7 +177,7 @@ describe('under any rule', () => {
     );
   });
 
-  it('a Retry-After that is no time is as good as none', () => {
+  it('a Retry-After that is not a time is ignored', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...RETRIED),

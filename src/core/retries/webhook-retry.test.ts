@@ -13,12 +13,12 @@ test('twenty attempts spread over about three days, and the twentieth is the las
   expect(webhookDelayMs(20, 20, 0.5)).toBeNull();
 });
 
-test('waits differ between messages, so that a receiver that comes back is not met by all at once', () => {
+test('delays differ between messages, so that a recovered receiver does not get all of them together', () => {
   expect(webhookDelayMs(3, 20, 0)).toBe(16_000);
   expect(webhookDelayMs(3, 20, 1)).toBe(24_000);
 });
 
-test('a receiver may ask for more time, within bounds, and not for less', () => {
+test('a receiver may ask for a longer delay, within bounds, but not for a shorter one', () => {
   expect(webhookDelayMs(1, 20, 0.5, 60_000)).toBe(60_000);
   expect(webhookDelayMs(1, 20, 0.5, 1)).toBe(5000);
   expect(webhookDelayMs(1, 20, 0.5, 400 * DAY_MS)).toBe(10 * 3_600_000);

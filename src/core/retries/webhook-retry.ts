@@ -1,8 +1,8 @@
-// When a message that did not arrive is sent again, and when it is given up.
+// Decides when an undelivered webhook message is sent again, and when it is given up.
 import { backoffMs, fifthJitter } from './backoff.ts';
 
 const FIRST_DELAY_MS = 5000;
-/** With twenty attempts they spread over about three days. */
+/** With this cap, twenty attempts spread over about three days. */
 const MAX_DELAY_MS = 10 * 3_600_000;
 
 /** Milliseconds to wait after attempt `attempt` (from 1); null: it was the last. `fraction` is from 0 to 1. */
@@ -10,7 +10,7 @@ export function webhookDelayMs(
   attempt: number,
   maxAttempts: number,
   fraction: number,
-  /** What the receiver asks for. */
+  /** Wait that the receiver asks for. */
   retryAfterMs: number | null = null,
 ): number | null {
   if (attempt >= maxAttempts) return null;
@@ -19,7 +19,7 @@ export function webhookDelayMs(
   return Math.max(Math.round(delayMs), Math.min(retryAfterMs ?? 0, MAX_DELAY_MS));
 }
 
-/** Seconds or a date; null when it says neither. */
+/** Parses seconds or an HTTP date; null if it is neither. */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;

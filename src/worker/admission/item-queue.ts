@@ -63,8 +63,7 @@ export class ItemQueue implements QueuedByOwner {
 
   /**
    * Queued items that newly claimed items can bypass: all items of owners at their limit of items in flight, and, if
-   * items need different permits, the held-back ones. If all items need the same permits, new ones would wait as
-   * well.
+   * items need different permits, the held-back ones. If all items need the same permits, new ones would wait as well.
    */
   get blockedCount(): number {
     if (this.#heldBackCount === 0) return 0;
@@ -125,8 +124,8 @@ export class ItemQueue implements QueuedByOwner {
       return item;
     }
     // An owner that can start nothing now is skipped and keeps its credit. Otherwise, with few permits for many
-    // owners, permits would alternate between owners regardless of weight. New credit is granted only if no owner can
-    // use its rest.
+    // owners, permits would alternate between owners regardless of weight. New credit is granted only when no owner
+    // can use what it has left.
     return this.#takeByTurns(false, nowMs) ?? this.#takeByTurns(true, nowMs);
   }
 
@@ -204,8 +203,7 @@ export class ItemQueue implements QueuedByOwner {
   }
 
   #findLike({ lease, charge }: AdmittedItem, owner: OwnerQueue, nowMs: number): AdmittedItem | null {
-    // Items that wait for the same budget go first. Only the budget is checked: the first item holds the call's
-    // permits.
+    // Items that wait for the same budget go first. The first item holds the permits, so check only the budget.
     if (charge?.isGated && owner.heldBack.has(charge.limit)) {
       const item = owner.takeFirstFor(charge.limit, nowMs);
       if (item) this.#heldBackCount -= 1;

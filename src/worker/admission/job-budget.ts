@@ -1,5 +1,5 @@
-// The budgets that one job's calls are charged to. Items wait for them in order, so the next sync asks for the cost
-// of the first item.
+// The budgets that one job's calls are charged to. Items wait in order, so the next sync asks for the cost of the
+// first item.
 
 import type { Demand, Limit } from './permit.ts';
 import type { ScopeBudget } from './scope-budget.ts';

@@ -179,8 +179,7 @@ export class KeyPermits implements Permit, Limit {
     this.release();
     this.#heard[kind] += 1;
     if (kind === 'ok') this.#heard.okMs += ms;
-    // Drop the permit of a throttled call until the next sync: throttled calls return quickly and would be repeated
-    // quickly.
+    // Drop the permit of a throttled call until the next sync: refusals come quickly and would be repeated.
     if (kind === 'throttled') this.#held = Math.max(0, this.#held - 1);
     if (retryAfterMs === null) return;
     this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, nowMs + retryAfterMs);
@@ -205,8 +204,7 @@ export class KeyPermits implements Permit, Limit {
 
   /**
    * True if there is a demand that was not reported yet, so that the sync should not wait for its interval. Requests
-   * that were reported but not granted wait for regular syncs; otherwise a busy resource would be synced all the
-   * time.
+   * that were reported but not granted wait for regular syncs; otherwise a busy resource would be synced all the time.
    */
   needsSync(nowMs: number): boolean {
     // Other workers should stop calling before the next regular sync.
@@ -221,9 +219,8 @@ export class KeyPermits implements Permit, Limit {
   }
 
   /**
-   * Creates the report of a sync. Until the answer arrives, no more than `keeps` calls run, because others are
-   * granted the rest. If syncs are slow, held permits are kept until then, or few calls would start; only permits of
-   * a turn are not.
+   * Creates the report of a sync. Until the answer arrives, no more than `keeps` calls run, because others are granted
+   * the rest. If syncs are slow, held permits are kept until then, or few calls would start. Turns are not kept.
    */
   report(workerId: string, nowMs: number, slowness: Slowness = NOT_SLOW): ResourceReport {
     const { items, slots } = this.#demand();
@@ -345,7 +342,7 @@ export class KeyPermits implements Permit, Limit {
     return (this.#starts ?? []).reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The next usable start time, at least 90 % of the interval after the last start unless the rate is fast. */
+  /** The next usable start time. At slow rates or with `minDelayMs`, at least 90 % of an interval after the last. */
   #firstStartMs(nowMs: number): number | null {
     const starts = this.#starts ?? [];
     for (let first = starts[0]; first; first = starts[0]) {

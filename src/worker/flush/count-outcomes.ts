@@ -1,5 +1,4 @@
-// Counts for the events of a flush: outcomes by kind and status, retries by error class, and an estimate of their
-// bytes.
+// Counts for the events of a flush: outcomes by kind and status, retries by error class, and estimated bytes.
 import type { ErrorClass, ItemStatus } from '../../core/items/outcome.ts';
 import type { FlushBatch, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { RowmillEvents } from '../../platform/events.ts';

@@ -41,8 +41,7 @@ export interface SliceReport {
   elapsedMs: number;
   /**
    * Milliseconds until another slice is worthwhile. 0: now. Above 0: the next retry is ready then, or items held by
-   * another process should be checked again. Null: the job is finished, or must first be resumed, sealed or given
-   * more items.
+   * another process should be checked again. Null: the job is finished, or first needs a resume, a seal or more items.
    */
   moreReadyInMs: number | null;
 }

@@ -1,6 +1,5 @@
 // Runs a worker in a child process and restarts it when it dies: user code may exit, run out of memory or block
-// forever, and the job continues. The leases of a dead child are taken back immediately, without waiting for them to
-// expire.
+// forever, and the job continues. The leases of a dead child are taken back before they expire.
 import { type ChildProcess, fork } from 'node:child_process';
 import type { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { restartDelayMs } from '../../core/retries/restart-delay.ts';

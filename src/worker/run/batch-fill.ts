@@ -1,5 +1,4 @@
-// Lets a `runMany` call that is not full wait for more items: only if its phase sets `maxWaitMs`, and only while more
-// items may arrive.
+// Lets a partly filled `runMany` call wait for more items, if its phase sets `maxWaitMs` and while more may arrive.
 
 export class BatchFill {
   readonly #maxWaitMs: number;

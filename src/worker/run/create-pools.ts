@@ -16,7 +16,7 @@ const DEFAULT_SLOTS = 10;
 export interface PoolsOptions {
   settings: Settings;
   limits: WorkerLimits;
-  /** Item and claim times of an earlier run to start with, by phase name. */
+  /** Item and claim times of earlier slices to start with, by phase name. */
   learned: LearnedTimes;
 }
 

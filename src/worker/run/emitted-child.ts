@@ -12,7 +12,7 @@ const MAX_SUMMARY_LENGTH = 250;
 
 export function emittedChild(key: unknown, input: unknown, priority: unknown): EmittedChild {
   if (typeof key !== 'string' || key.trim() === '' || Buffer.byteLength(key) > MAX_KEY_BYTES)
-    throw invalid(`expected the key of an emitted item to be a text of 1 to ${MAX_KEY_BYTES} bytes`);
+    throw invalid(`expected the key of an emitted item to be text of 1 to ${MAX_KEY_BYTES} bytes`);
   if (input === null || typeof input !== 'object' || Array.isArray(input))
     throw invalid(`expected the input of the emitted item ${printable(key)} to be an object`);
   if (!Number.isInteger(priority) || (priority as number) < -32_768 || (priority as number) > 32_767)

@@ -117,7 +117,11 @@ describe('the answer of runMany', () => {
       () => [notFound(), skip('old'), retryLater({ afterMs: 5 })],
       [{ status: 'NOT_FOUND' }, { status: 'SKIPPED' }, { kind: 'retry', failure: { class: 'throttled' } }],
     ],
-    ['an entry that cannot be stored', () => ['a', 10n, 'c'], [DONE('"a"'), { status: 'ERROR' }, DONE('"c"')]],
+    [
+      'an entry that cannot be stored',
+      () => ['a', 10n, 'c'],
+      [DONE('"a"'), { status: 'ERROR' }, DONE('"c"')],
+    ],
     [
       'entries that cannot be read',
       () =>
