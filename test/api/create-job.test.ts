@@ -158,7 +158,7 @@ describe('a job of an upload', () => {
     ] as const) {
       const { status, body } = await send(several.url, 'POST', '/api/jobs', bare(`${header},b\n1,2\n`));
       expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
-      expect(body.message).toContain(`${fits} fit the file rows.csv`);
+      expect(body.message).toContain(`match the file rows.csv: ${fits}`);
     }
     const items = await send(several.url, 'POST', '/api/jobs', { items: [{ isbn: '1' }] });
     expect([items.status, items.body.message]).toEqual([
