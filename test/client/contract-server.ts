@@ -40,7 +40,7 @@ export class Refusal {
   }
 }
 
-/** The first event of every stream. */
+/** Sends the first event of a stream. */
 export function beginEvents(reply: ServerResponse, position = 0, missed = false): void {
   reply.writeHead(200, { 'content-type': 'text/event-stream' });
   reply.write(`retry: 10\nid: ${position}\nevent: open\ndata: ${JSON.stringify({ position, missed })}\n\n`);

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const echo = definePipeline({ name: 'echo', phases: [{ name: 'only', run: (row) => row }] });
 
-/** Forwards bytes until it is told to cut the connection. */
+/** Forwards bytes until the test cuts the connection. */
 async function startCuttingProxy(
   target: string,
 ): Promise<{ url: string; cut: () => number; stop: () => void }> {

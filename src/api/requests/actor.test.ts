@@ -23,7 +23,7 @@ test('only an administrator creates jobs for others', () => {
   expect(chooseOwner({ ...member, role: 'admin' }, 'bob')).toBe('bob');
 });
 
-test('an administrator's key without the scope admin creates jobs for its own account only', () => {
+test('a key of an administrator without the scope admin creates jobs for its own account only', () => {
   const key: Actor = { ...member, role: 'admin', via: 'key', scopes: ['read', 'write'] };
   expect(() => chooseOwner(key, 'bob')).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
   expect(chooseOwner(key, 'ann')).toBe('ann');
