@@ -109,9 +109,7 @@ function printFindings(pages: CrawledPage[], running: RunningSite): void {
     ({ slow }) => slow === true,
     ({ url, ms }) => `${url}: ${ms} ms`,
   );
-  console.log(
-    `${count(({ warm }) => warm === false)} pages not in the cache at the second request`,
-  );
+  console.log(`${count(({ warm }) => warm === false)} pages not in the cache at the second request`);
   some(
     ({ warm }) => warm === false,
     ({ url }) => url,

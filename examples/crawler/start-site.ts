@@ -23,7 +23,10 @@ export interface RunningSite {
   hosts: string[];
   startUrl: string;
   urlOf(id: number): string;
-  stats(): { hosts: HostStats[] /** Number of answers other than 429, by page. */; calls: Map<number, number> };
+  stats(): {
+    hosts: HostStats[] /** Number of answers other than 429, by page. */;
+    calls: Map<number, number>;
+  };
   stop(): Promise<void>;
 }
 

@@ -141,7 +141,10 @@ function warnOfPlainHttp({ authentication, apiPublicUrl }: Settings, log: Logger
   const { protocol, hostname } = new URL(apiPublicUrl);
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (authentication === 'password' && protocol === 'http:' && !isHere)
-    log.warn({ url: apiPublicUrl }, 'sign-in uses plain http: serve the page over https and set apiPublicUrl');
+    log.warn(
+      { url: apiPublicUrl },
+      'sign-in uses plain http: serve the page over https and set apiPublicUrl',
+    );
 }
 
 /** Members might wonder why they do not see these sources. */

@@ -7,11 +7,7 @@ export async function checkParams({ name, params: schema }: Pipeline, params: un
   if (schema === undefined) return params ?? {};
   const checked = await checkInput(schema, params ?? {});
   if (checked.ok) return checked.input;
-  throw new RowmillError(
-    'REQUEST_INVALID',
-    `invalid params for pipeline ${name}: ${checked.message}`,
-    {
-      hint: 'See `params` in the definition of the pipeline, or GET /api/pipelines.',
-    },
-  );
+  throw new RowmillError('REQUEST_INVALID', `invalid params for pipeline ${name}: ${checked.message}`, {
+    hint: 'See `params` in the definition of the pipeline, or GET /api/pipelines.',
+  });
 }

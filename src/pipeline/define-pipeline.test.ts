@@ -17,9 +17,12 @@ describe('a definition', () => {
     expect(isPipeline(pipeline)).toBe(true);
   });
 
-  it.each([null, undefined, 5, {}, { name: 'x', phases: [] }])('is not recognized in other values: %j', (value) => {
-    expect(isPipeline(value)).toBe(false);
-  });
+  it.each([null, undefined, 5, {}, { name: 'x', phases: [] }])(
+    'is not recognized in other values: %j',
+    (value) => {
+      expect(isPipeline(value)).toBe(false);
+    },
+  );
 });
 
 describe('an invalid definition', () => {

@@ -51,7 +51,13 @@ describe('an invalid module', () => {
   it.each<
     [what: string, file: string, source: string | null, message: string | RegExp, hint: string | RegExp]
   >([
-    ['is not there', 'absent.ts', null, 'there is no file absent.ts', /^Check the path: it is relative to \//],
+    [
+      'is not there',
+      'absent.ts',
+      null,
+      'there is no file absent.ts',
+      /^Check the path: it is relative to \//,
+    ],
     [
       'is a folder',
       'folder.ts',

@@ -397,25 +397,28 @@ function ownerOf(caller: Caller): string {
 describe.each(OBJECTS)('$param', ({ param, add, missing: missingId, notFound, within }) => {
   const routes = ROUTE_LIST.filter(([, route]) => route.path.includes(`:${param}`));
 
-  test.each(routes)("%s answers for an object of another owner like for a missing one", async (name, route) => {
-    const row = MATRIX[name];
-    for (const caller of ['viewer', 'member', ...WEAK_KEYS] as const) {
-      if (row !== 'everybody' && !row.includes(caller)) continue;
-      const [foreignId, noId] = [await add(OTHER), missingId()];
-      const around = await within?.(caller);
-      const headers = await headersOf(caller);
-      const [foreign, missing] = [
-        await send(route, headers, { ...around, [param]: foreignId }),
-        await send(route, headers, { ...around, [param]: noId }),
-      ];
-      expect(withoutIds(foreign, foreignId)).toEqual(withoutIds(missing, noId));
-      expect([caller, codeOf(foreign)]).toEqual([caller, `404 ${notFound}`]);
-    }
-    // An administrator may access all owners. An object within another belongs to that one.
-    if (within) return;
-    const code = codeOf(await send(route, await headersOf('admin'), { [param]: await add(OTHER) }));
-    expect([...REFUSED, `404 ${notFound}`], `${name} for an administrator`).not.toContain(code);
-  });
+  test.each(routes)(
+    '%s answers for an object of another owner like for a missing one',
+    async (name, route) => {
+      const row = MATRIX[name];
+      for (const caller of ['viewer', 'member', ...WEAK_KEYS] as const) {
+        if (row !== 'everybody' && !row.includes(caller)) continue;
+        const [foreignId, noId] = [await add(OTHER), missingId()];
+        const around = await within?.(caller);
+        const headers = await headersOf(caller);
+        const [foreign, missing] = [
+          await send(route, headers, { ...around, [param]: foreignId }),
+          await send(route, headers, { ...around, [param]: noId }),
+        ];
+        expect(withoutIds(foreign, foreignId)).toEqual(withoutIds(missing, noId));
+        expect([caller, codeOf(foreign)]).toEqual([caller, `404 ${notFound}`]);
+      }
+      // An administrator may access all owners. An object within another belongs to that one.
+      if (within) return;
+      const code = codeOf(await send(route, await headersOf('admin'), { [param]: await add(OTHER) }));
+      expect([...REFUSED, `404 ${notFound}`], `${name} for an administrator`).not.toContain(code);
+    },
+  );
 });
 
 test('any key revokes itself', async () => {

@@ -290,7 +290,7 @@ describe('values of counters', () => {
     });
   });
 
-  test("of another owner are answered like missing ones", async () => {
+  test('of another owner are answered like missing ones', async () => {
     for (const [userId, theirs] of [
       ['eve', ['d-team', 'theirs']],
       ['ada', ['d-eve', 'secret']],

@@ -119,7 +119,7 @@ async function checkAnswer(operation: Operation, response: Response): Promise<vo
     return;
   }
   const text = await response.text();
-  // The URL leads to another route, so the answer is not about this one.
+  // The URL no longer matches this route, so the answer is not about it.
   const isOther = response.status === 404 && text.includes('"ROUTE_NOT_FOUND"');
   if (isOther) return;
   expect(Object.keys(responses), `${operationId} ${text.slice(0, 300)}`).toContain(String(response.status));

@@ -70,20 +70,23 @@ describe('a body', () => {
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['another character set', { 'content-type': 'application/json; charset=utf-16' }],
     ['a false encoding', { 'content-encoding': 'gzip' }],
-  ])('with %s is refused with 415 by every route that accepts a body, and nothing is done', async (_, headers) => {
-    const { url } = await startTestApi(database.url);
-    const before = await stateOfAll();
-    for (const [name, route] of WITH) {
-      const given = { ...(route.takesBytes && { 'content-type': 'application/octet-stream' }), ...headers };
-      const answer = await sendRequest(url + addressOf(route), {
-        method: route.method,
-        body: { itemIds: [0] },
-        headers: given as Record<string, string>,
-      });
-      expect([name, answer.status, answer.body?.code]).toEqual([name, 415, 'MEDIA_TYPE_UNSUPPORTED']);
-    }
-    expect(await stateOfAll()).toEqual(before);
-  });
+  ])(
+    'with %s is refused with 415 by every route that accepts a body, and nothing is done',
+    async (_, headers) => {
+      const { url } = await startTestApi(database.url);
+      const before = await stateOfAll();
+      for (const [name, route] of WITH) {
+        const given = { ...(route.takesBytes && { 'content-type': 'application/octet-stream' }), ...headers };
+        const answer = await sendRequest(url + addressOf(route), {
+          method: route.method,
+          body: { itemIds: [0] },
+          headers: given as Record<string, string>,
+        });
+        expect([name, answer.status, answer.body?.code]).toEqual([name, 415, 'MEDIA_TYPE_UNSUPPORTED']);
+      }
+      expect(await stateOfAll()).toEqual(before);
+    },
+  );
 
   test('that is multipart is refused by routes without a file', async () => {
     const { url } = await startTestApi(database.url);

@@ -51,14 +51,17 @@ describe('a slow body', () => {
     ['/api/jobs', 'apiBodyMs', 1_000_000],
     ['/api/session', 'apiAccountBodyMs', 5000],
     ['/api/setup', 'apiAccountBodyMs', 5000],
-  ])('to %s is refused after its time limit (%s), and the connection is closed', async (path, name, bytes) => {
-    const api = await startTestApi(database.url, { settings: { [name]: 200 } });
-    expect(refusalIn(await dribble(api, post(path, { bytes })))).toMatchObject({
-      status: 400,
-      code: 'REQUEST_INVALID',
-      message: expect.stringContaining(name),
-    });
-  });
+  ])(
+    'to %s is refused after its time limit (%s), and the connection is closed',
+    async (path, name, bytes) => {
+      const api = await startTestApi(database.url, { settings: { [name]: 200 } });
+      expect(refusalIn(await dribble(api, post(path, { bytes })))).toMatchObject({
+        status: 400,
+        code: 'REQUEST_INVALID',
+        message: expect.stringContaining(name),
+      });
+    },
+  );
 
   test.each([
     ['to an unknown URL', '/api/nothing', 404],
@@ -108,17 +111,20 @@ describe('an invalid request', () => {
       '16384 bytes',
     ],
     ['text that is not HTTP', 'hello\r\n\r\n', 400, 'HTTP'],
-  ])('with %s is refused in the shape of every refusal, and the connection is closed', async (_, text, status, named) => {
-    // Only the slow headers get a short limit, so that the others are not refused for slowness.
-    const api = await startTestApi(database.url, {
-      settings: named === 'apiHeaderMs' ? { apiHeaderMs: 200 } : {},
-    });
-    expect(refusalIn(await dribble(api, text, 'a'))).toMatchObject({
-      status,
-      code: 'REQUEST_INVALID',
-      message: expect.stringContaining(named),
-    });
-  });
+  ])(
+    'with %s is refused in the shape of every refusal, and the connection is closed',
+    async (_, text, status, named) => {
+      // Only the slow headers get a short limit, so that the others are not refused for slowness.
+      const api = await startTestApi(database.url, {
+        settings: named === 'apiHeaderMs' ? { apiHeaderMs: 200 } : {},
+      });
+      expect(refusalIn(await dribble(api, text, 'a'))).toMatchObject({
+        status,
+        code: 'REQUEST_INVALID',
+        message: expect.stringContaining(named),
+      });
+    },
+  );
 });
 
 test('a client that does not read its answers is disconnected', async () => {

@@ -89,7 +89,9 @@ describe('a crawl by two workers', () => {
   test('stays within the concurrency of every host, and requests each page as often as needed', () => {
     const { hosts, calls } = running.stats();
     for (const { name, mostAtOnce } of hosts) expect([name, mostAtOnce <= 6]).toEqual([name, true]);
-    expect(hosts[LIMITED_HOST]!.refused, 'void: nobody was refused').toBeGreaterThan(0);
+    expect(hosts[LIMITED_HOST]!.refused, 'no call was refused, so this test proves nothing').toBeGreaterThan(
+      0,
+    );
     // Refused requests were retried, and ended like all others.
     const needed = { page: 2, slow: 2, uncached: 2, flaky: 3, down: 3, redirect: 1, alias: 1, missing: 1 };
     const wrong = [...reachable.keys()].filter((id) => calls.get(id) !== needed[site.pages[id]!.kind]);

@@ -7,8 +7,8 @@ import { listNotDoneRows } from '../../store/views/exports/export-not-done-page.
 import { listRows } from '../../store/views/exports/export-page.ts';
 import { type ListedRow, PAGE_BYTES, type PageOrder } from '../../store/views/exports/export-row-columns.ts';
 
-// Seqs scanned per statement, and per request. Reading a row takes about 10 µs; skipping a range of the index that
-// holds only rows that are not DONE is cheaper.
+// Seqs scanned per statement, and per request. Reading a row takes about 10 µs; scanning the index of rows that are
+// not DONE is cheaper.
 const SCAN = { rows: { seqs: 10_000, most: 100_000 }, notDone: { seqs: 100_000, most: 2_000_000 } };
 /** Rows per statement that the filter still has to check here. It grows while few of them match. */
 const CANDIDATES_MAX = 2000;

@@ -78,7 +78,8 @@ export async function withUploadSlot<T>(
   } catch (error) {
     drainRest(request.raw);
     // The client has disconnected, so this is not an error of the server.
-    if (request.signal.aborted) throw new RowmillError('FILE_INCOMPLETE', 'the client disconnected before the end of the upload');
+    if (request.signal.aborted)
+      throw new RowmillError('FILE_INCOMPLETE', 'the client disconnected before the end of the upload');
     throw error;
   } finally {
     release?.();

@@ -60,7 +60,10 @@ export function ownerOf(actor: Actor): string {
 export function chooseOwner(actor: Actor, wanted: string | undefined): string {
   if (wanted === undefined) return ownerOf(actor);
   if (maySeeAll(actor) || actor.own.includes(wanted)) return wanted;
-  throw new RowmillError('FORBIDDEN', `expected ownerId to be ${actor.own.join(' or ')}, got a different owner`);
+  throw new RowmillError(
+    'FORBIDDEN',
+    `expected ownerId to be ${actor.own.join(' or ')}, got a different owner`,
+  );
 }
 
 /** How the caller appears in the audit log. */
@@ -72,8 +75,7 @@ export function actorLabel(actor: Actor): string {
 /** Throws if the caller's role or key does not allow the route. */
 export function checkAllowed(actor: Actor | null, route: Pick<Route, 'access' | 'scope'>): void {
   if (route.access === 'open') return;
-  if (actor === null)
-    throw new RowmillError('UNAUTHENTICATED', 'sign in, or send an API key');
+  if (actor === null) throw new RowmillError('UNAUTHENTICATED', 'sign in, or send an API key');
   const refusal = refusalOf(actor, route);
   if (refusal?.lacks === 'role')
     throw new RowmillError('FORBIDDEN', `expected the role ${refusal.needed}, got ${actor.role}`);

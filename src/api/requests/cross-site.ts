@@ -64,10 +64,7 @@ function refuseForeignHosts(app: FastifyInstance, settings: SiteSettings): void 
   app.addHook('onRequest', async (request) => {
     const { host } = request.headers;
     if (!isLoopback(host) && host !== new URL(settings.apiPublicUrl).host)
-      throw new RowmillError(
-        'CROSS_SITE',
-        'expected the host to be localhost, or the host of apiPublicUrl',
-      );
+      throw new RowmillError('CROSS_SITE', 'expected the host to be localhost, or the host of apiPublicUrl');
   });
 }
 

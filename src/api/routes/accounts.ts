@@ -133,13 +133,8 @@ function proven<Proof extends { kind: string }>(
   proof: Proof,
 ): Exclude<Proof, { kind: 'wrong' } | { kind: 'throttled' }> {
   if ('retryAfterMs' in proof)
-    throw new RetryLaterError(
-      'SIGN_IN_THROTTLED',
-      'too many attempts',
-      Number(proof.retryAfterMs),
-    );
-  if (proof.kind === 'wrong')
-    throw new RowmillError('SIGN_IN_FAILED', 'the name or the password is wrong');
+    throw new RetryLaterError('SIGN_IN_THROTTLED', 'too many attempts', Number(proof.retryAfterMs));
+  if (proof.kind === 'wrong') throw new RowmillError('SIGN_IN_FAILED', 'the name or the password is wrong');
   return proof as Exclude<Proof, { kind: 'wrong' } | { kind: 'throttled' }>;
 }
 

@@ -35,9 +35,13 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
 
   async sealJob({ engine, job }, { notifier }) {
     if (job.source !== null && job.sealedAt === null)
-      throw new RowmillError('JOB_CONFLICT', `job ${job.jobId} is sealed automatically at the end of its file`, {
-        hint: 'Seal only jobs that were created from items.',
-      });
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `job ${job.jobId} is sealed automatically at the end of its file`,
+        {
+          hint: 'Seal only jobs that were created from items.',
+        },
+      );
     const itemCount = await sealJob(engine, job.jobId);
     await notifier.hint();
     return { itemCount };
