@@ -70,7 +70,7 @@ export interface RowmillOptions {
 
 /** A file given as a stream of bytes. */
 export interface FileBytes {
-  /** File name, which may help to detect the format. */
+  /** File name shown with the job. It does not affect how the file is read. */
   name: string;
   bytes: AsyncIterable<Uint8Array>;
   /** Expected length in bytes. A stream of a different length is refused as incomplete. */
