@@ -1,4 +1,4 @@
-// `npm run example <name>`: runs one of the examples; without a name it lists them.
+// `npm run example <name>`: runs an example; without a name it lists them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const folder = new URL('./', import.meta.url);
@@ -7,7 +7,7 @@ const names = readdirSync(folder, { withFileTypes: true })
   .map(({ name }) => name)
   .sort();
 
-/** The sentence under the heading of the example's README. */
+/** Reads the sentence under the heading of the example's README. */
 function sentenceOf(name: string): string {
   const [, , sentence = ''] = readFileSync(new URL(`${name}/README.md`, folder), 'utf8').split('\n');
   return sentence;
@@ -20,7 +20,7 @@ if (name !== undefined && names.includes(name)) {
   };
   await run(args);
 } else {
-  if (name !== undefined) console.error(`There is no example called ${JSON.stringify(name)}.`);
+  if (name !== undefined) console.error(`There is no example named ${JSON.stringify(name)}.`);
   console.error('npm run example <name> [-- --large]\n');
   for (const known of names) console.error(`  ${known.padEnd(14)}${sentenceOf(known)}`);
   process.exitCode = name === undefined ? 0 : 2;

@@ -1,5 +1,5 @@
-// A number in [0, 1) that depends on its arguments alone, so that generated worlds and stand-in services are the same on
-// every machine and in whatever order they are asked.
+// A number in [0, 1) that depends only on its arguments, so that generated data and stand-in services are the same on
+// every machine and in any order of calls.
 import { createHash } from 'node:crypto';
 
 export function seededDraw(...key: readonly (string | number)[]): number {

@@ -1,6 +1,6 @@
-// Numbers in [0, 1), one after the other, that follow from a seed: good enough for test data, and the same on every machine.
+// A seeded sequence of numbers in [0, 1): good enough for test data, and the same on every machine.
 
-/** mulberry32. */
+/** The algorithm is mulberry32. */
 export function seededSequence(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,11 +1,9 @@
 /**
- * The frame of a local stand-in for paid services of several providers: latency, 429 with Retry-After, 5xx, calls that
- * are never answered, providers that are down for a while, and an exact ledger of what was asked. What is answered is
- * the business of the one who starts it.
- *
- * What happens to a call depends only on the seed, the provider, the subject and how many calls for that subject were
- * let in before, not on the order or the timing of calls. A call refused with 429 or by a provider that is down is not
- * let in, since that is a matter of timing.
+ * The base of local stand-ins for paid services of several providers: latency, 429 with Retry-After, 5xx, calls that
+ * are never answered, providers that are down for a while, and an exact ledger of calls. The caller supplies the
+ * answers. The fate of a call depends only on the seed, the provider, the subject and the number of earlier calls
+ * admitted for that subject, not on the order or timing of calls. A call refused with 429 or by a provider that is
+ * down is not admitted, because that depends on timing.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,34 +14,34 @@ import { createTokenBucket } from './token-bucket.ts';
 export interface StandInOptions {
   seed: number;
   latencyMs: readonly [min: number, max: number];
-  /** Of each provider: a token bucket that holds one second's worth. Left out: no limit. */
+  /** Rate limit of each provider: a token bucket that holds one second's worth. Default: no limit. */
   ratePerSecond?: number;
-  /** Shares of the calls that are let in, from 0 to 1. */
+  /** Shares of the admitted calls, from 0 to 1. */
   error5xxRate?: number;
   hangRate?: number;
 }
 
-/** What a call is about, and the answer it gets when nothing goes wrong. */
+/** Subject of a call, and the answer it gets if nothing goes wrong. */
 export interface StandInCall {
   provider: string;
   subject: string;
-  /** The rate is not limited. */
+  /** True if the rate is not limited. */
   isFree?: boolean;
   answer: () => { status: number; body: unknown; type?: string };
 }
 
-/** How often each status was answered; `hung` got no answer, `abandoned` left before it came. */
+/** Number of answers by status. `hung` calls got no answer; `abandoned` callers disconnected before it. */
 export type AnswerCounts = Record<string, number>;
 
 export interface StandIn {
   url: string;
-  /** Of one provider, or of one subject at it. */
+  /** Answers of one provider, or for one of its subjects. */
   answers(provider: string, subject?: string): AnswerCounts;
   providers(): string[];
   subjects(provider: string): string[];
-  /** While it is down a provider answers every call with 503. */
+  /** Takes a provider down or up. While down, it answers every call with 503. */
   setDown(provider: string, isDown: boolean): void;
-  /** Cuts open connections: calls still waiting fail. */
+  /** Closes open connections, so that waiting calls fail. */
   stop(): Promise<void>;
 }
 
@@ -54,7 +52,7 @@ interface Subject {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** `route` answers null where there is nothing: a 400, which nobody takes for something that was not found. */
+/** `route` returns null for an unknown URL. That is a 400, which cannot be mistaken for "not found". */
 export async function startStandIn(
   options: StandInOptions,
   route: (request: IncomingMessage, body: Buffer) => StandInCall | null,
@@ -84,7 +82,7 @@ export async function startStandIn(
     if (waitMs > 0) {
       count(subject, '429');
       response.setHeader('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))));
-      // HTTP knows whole seconds only; several vendors add the exact time in a header of their own.
+      // Retry-After allows only whole seconds; several vendors add the exact time in their own header.
       response.setHeader('retry-after-ms', String(Math.ceil(waitMs)));
       return send(response, 429, { error: 'too many requests' });
     }
@@ -120,7 +118,7 @@ export async function startStandIn(
     return buckets.get(provider);
   }
 
-  // Longer than any pause between two calls: a connection closed for idleness would look like a failure.
+  // Longer than any pause between two calls: closing an idle connection would look like a failure.
   server.keepAliveTimeout = 60_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,6 @@
-// The rate that a stand-in service lets through.
+// The rate limit of a stand-in service.
 
-/** `take` answers 0 when a token was there, otherwise the milliseconds until there is one. */
+/** `take` returns 0 if it took a token, otherwise the milliseconds until there is one. */
 export function createTokenBucket(perSecond: number): { take(): number } {
   const capacity = Math.max(1, perSecond);
   let tokens = capacity;

@@ -1,4 +1,4 @@
-// What the runs of the examples share: a PostgreSQL of their own in .rowmill, and Rowmill on it.
+// Shared by the example runs: an embedded PostgreSQL in .rowmill, and Rowmill on it.
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,7 @@ import {
 export interface EmbeddedRowmill {
   rowmill: Rowmill;
   databaseUrl: string;
-  /** Also where the files of jobs are. */
+  /** Data folder, which also holds the files of jobs. */
   dataDir: string;
 }
 
@@ -28,7 +28,7 @@ export async function withEmbeddedRowmill(
   const server = await startEmbeddedPostgres({ dataDir, onLog: (line) => console.error(line) });
   try {
     await empty(server.url, dataDir);
-    // Callbacks of pipelines find the database by it, as they do where workers are started with it.
+    // Callbacks of pipelines find the database by it, as they do in workers started with it.
     process.env.DATABASE_URL = server.url;
     const settings = { blobStore: join(dataDir, 'blobs') };
     const rowmill = await openRowmill({ databaseUrl: server.url, settings });
@@ -42,7 +42,7 @@ export async function withEmbeddedRowmill(
   }
 }
 
-/** What an earlier run left undone would be worked on first. */
+/** Empties the database: unfinished jobs of an earlier run would run first. */
 async function empty(databaseUrl: string, dataDir: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -54,7 +54,7 @@ async function empty(databaseUrl: string, dataDir: string): Promise<void> {
   await rm(join(dataDir, 'blobs'), { recursive: true, force: true });
 }
 
-/** A worker in this process, for as long as the work takes. */
+/** Runs a worker in this process for as long as the work takes. */
 export async function withWorker<T>(
   rowmill: Rowmill,
   pipelines: Pipeline[],
@@ -68,7 +68,7 @@ export async function withWorker<T>(
   }
 }
 
-/** Prints a line on how far the job is every second until it is finished. */
+/** Prints the progress every second until the job is finished. */
 export async function printProgress(rowmill: Rowmill, jobId: string, what: string): Promise<void> {
   const print = async (): Promise<void> => {
     const { counts, itemCount } = await rowmill.progress(jobId);

@@ -1,5 +1,4 @@
-// Types of Node are part of the interface, whatever `types` of a project says.
-/// <reference types="node" preserve="true" />
+// The public interface uses Node types, so it references them whatever `types` a project sets.
 export type { JobBudget } from './core/limits/budget.ts';
 export {
   type Counter,

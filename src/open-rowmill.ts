@@ -1,5 +1,5 @@
-// The door for programs: create jobs, add items, seal, watch, and run workers against one database. Readers of files and
-// workers are loaded by the methods that use them: a command that looks at a job starts without them.
+// The library: creates jobs, adds items, seals and watches jobs, and runs workers on one database. File readers and
+// workers are imported by the methods that use them, so that commands that only read start faster.
 import type { Readable } from 'node:stream';
 import { blockedBecause } from './core/claims/ability.ts';
 import { checkPays, type JobBudget } from './core/limits/budget.ts';
@@ -53,41 +53,53 @@ import type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
 import { openConnections, type WorkerConnections } from './worker/process/worker-connections.ts';
 
+/** Options of `openRowmill`. */
 export interface RowmillOptions {
+  /** Connection string of the PostgreSQL database. */
   databaseUrl: string;
+  /** Settings that override the environment and the defaults. */
   settings?: Partial<Settings>;
+  /** Receives the events of this instance and its workers. Default: a new `Events`. */
   events?: Events;
-  /** Called when PostgreSQL is not ready and waited for (databaseStartWaitMs), and when it is. Default: a log line. */
+  /**
+   * Called when PostgreSQL is not ready and Rowmill waits for it (databaseStartWaitMs), and again when it is ready.
+   * Default: a log line.
+   */
   onDatabaseWait?: (wait: DatabaseWait) => void;
 }
 
+/** A file given as a stream of bytes. */
 export interface FileBytes {
+  /** File name shown with the job. It does not affect how the file is read. */
   name: string;
   bytes: AsyncIterable<Uint8Array>;
-  /** A stream of another length did not arrive whole. */
+  /** Expected length in bytes. A stream of a different length is refused as incomplete. */
   expectedBytes?: number;
 }
 
+/** Options of a new job. */
 export interface NewJobOptions<Params = unknown>
   extends Pick<
     CreateJobRequest,
     'ownerId' | 'name' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial' | 'budget'
   > {
+  /** Parameters for all rows of the job, checked by the `params` schema of the pipeline. */
   params?: Params;
 }
 
-/** Lists are named beside other iterables: then an error of the compiler is at the row that is wrong. */
+/** Arrays are listed separately so that the compiler reports a wrong row at that row. */
 type Rows<Row> = readonly Row[] | Iterable<Row> | AsyncIterable<Row>;
 
-/** Who waits for a summary looks this often before it asks whether there will be one. */
+/** Polls for a summary between two checks whether the job has failed. */
 const LOOKS_PER_STATE = 20;
 
 let readContext: (rowmill: Rowmill) => EngineContext;
 
+/** A connection to one Rowmill database. Open it with `openRowmill`. */
 export class Rowmill {
   readonly #context: EngineContext;
   readonly #notifier: WorkNotifier;
-  /** Kept from one slice to the next. */
+  /** Kept between slices. */
   readonly #sliceConnections: WorkerConnections;
 
   static {
@@ -100,6 +112,10 @@ export class Rowmill {
     this.#notifier = new WorkNotifier(context.db);
   }
 
+  /**
+   * Creates an empty job. Add items with `addItems`, then call `sealJob`. `created` is false if a job with the same
+   * idempotency key exists.
+   */
   async createJob<Params>(
     pipeline: Pipeline<unknown, Params>,
     options: NewJobOptions<NoInfer<Params>> = {},
@@ -116,6 +132,7 @@ export class Rowmill {
     });
   }
 
+  /** Stores items in an unsealed job, in batches. Resolves with the number of items stored, all of them durable. */
   async addItems(
     jobId: string,
     items: AsyncIterable<unknown> | Iterable<unknown>,
@@ -129,6 +146,7 @@ export class Rowmill {
     }
   }
 
+  /** Declares that no more items follow, so that the job can finish. Resolves with the total number of items. */
   async sealJob(jobId: string): Promise<number> {
     const total = await sealJob(this.#context, jobId);
     await this.#notifier.hint();
@@ -136,8 +154,8 @@ export class Rowmill {
   }
 
   /**
-   * Stores a file (path, or name and bytes) and opens a job for its rows; several paths are a set of images. Nothing is
-   * read into the job yet: that is `ingest`. The same file again is the same job.
+   * Stores a file (a path, or a name and bytes) and creates a job for its rows; several paths are a set of images. The
+   * rows are read by `ingest`. The same file again yields the same job.
    */
   async createFileJob<Params>(
     pipeline: Pipeline<unknown, Params>,
@@ -154,7 +172,10 @@ export class Rowmill {
     return submitPaths(context, pipeline, paths, options);
   }
 
-  /** Reads the file of a job into items, from where it was left, and seals it. False when the signal or a cancellation stopped it. */
+  /**
+   * Reads the file of a job into items, resuming where an earlier call stopped, and seals the job. Resolves with false
+   * if the signal or a cancellation stopped it.
+   */
   async ingest(
     jobId: string,
     pipeline: Pipeline,
@@ -170,7 +191,10 @@ export class Rowmill {
     }
   }
 
-  /** `createFileJob` and `ingest`: a job with the rows of a file, as `submit` for rows. Resolves when all of them are stored. */
+  /**
+   * Creates a job from a file and reads its rows: `createFileJob` followed by `ingest`. Resolves when all rows are
+   * stored.
+   */
   async submitFile<Params>(
     pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
@@ -182,8 +206,8 @@ export class Rowmill {
   }
 
   /**
-   * Creates a job, stores its items and seals it. With an idempotency key the same call again is the same job, and goes
-   * on with one whose items were not all stored.
+   * Creates a job, stores its items and seals it. With an idempotency key, a repeated call yields the same job and
+   * stores the items that are missing.
    */
   async submit<Row, Params>(
     pipeline: Pipeline<Row, Params>,
@@ -198,12 +222,15 @@ export class Rowmill {
     return jobId;
   }
 
-  /** Nothing new of the job starts; what runs ends and is written. False when it was paused already. */
+  /**
+   * Pauses a job: no new calls start, and running calls finish and are stored. Resolves with false if it was already
+   * paused.
+   */
   pause(jobId: string): Promise<boolean> {
     return pauseJob(this.#context, jobId);
   }
 
-  /** Goes on with a paused job; when it is not paused, releases what a trial holds. */
+  /** Resumes a paused job. If the job is not paused, releases the rows that a test run holds back. */
   async resume(jobId: string): Promise<ResumeReport> {
     const report = await resumeJob(this.#context, jobId);
     await this.#notifier.hint();
@@ -211,8 +238,8 @@ export class Rowmill {
   }
 
   /**
-   * Changes what a job may cost, or each of its items; null takes a budget away. A job that paused at its budget goes on
-   * with `resume`.
+   * Changes the budget of a job, or of each of its items; null removes a budget. A job that paused at its budget
+   * continues after `resume`.
    */
   setBudget(
     jobId: string,
@@ -222,7 +249,7 @@ export class Rowmill {
     return setBudget(this.#context, jobId, change, options.actor ?? 'library');
   }
 
-  /** Changes what all jobs of an owner together may cost, per day (UTC) and in all; null takes a budget away. */
+  /** Changes the budget shared by all jobs of an owner, per day (UTC) and in total; null removes a budget. */
   setOwnerBudget(
     ownerId: string,
     change: OwnerBudget,
@@ -231,31 +258,34 @@ export class Rowmill {
     return setBudgetOfOwner(this.#context, ownerId, change, options.actor ?? 'library');
   }
 
-  /** The budgets that the job is bound by, and how much of them is spent or reserved. */
+  /** Lists the budgets that apply to the job, with the amounts spent and reserved. */
   budgets(jobId: string): Promise<BudgetStatus[]> {
     return readBudgets(this.#context.db, jobId);
   }
 
-  /** Ends the job: what has no result is CANCELLED, running handlers are aborted. Resolves when all items have ended. */
+  /**
+   * Cancels a job: items without a result become CANCELLED, and running handlers are aborted. Resolves when all items
+   * are finished.
+   */
   cancel(jobId: string): Promise<boolean> {
     return cancelJob(this.#context, jobId);
   }
 
-  /** Opens the next generation of a finished job with chosen items waiting again; default: those that failed. */
+  /** Reruns items of a finished job in a new generation. Default: those that ended as ERROR or NOT_FOUND. */
   async reprocess(jobId: string, request: ReprocessRequest = {}): Promise<OpenedGeneration> {
     const opened = await reprocessJob(this.#context, jobId, request);
     await this.#notifier.hint();
     return opened;
   }
 
-  /** What is declared, set and used of services outside; those used last come first. */
+  /** Lists resources with their declared limits, overrides and use, the most recently used first. */
   async resources(options: { name?: string; limit?: number } = {}): Promise<ResourceStatus[]> {
     const { db, settings } = this.#context;
     const listed = await listResources(db, options.name ?? null, options.limit ?? 100);
     return listed.map((each) => resourceStatus(each, controlOptions(settings)));
   }
 
-  /** Changes what a resource, or one key of it, may do while things run; null takes an override away. */
+  /** Overrides the limits of a resource, or of one of its keys, while jobs run; null removes an override. */
   setResource(
     name: string,
     change: OverrideChange,
@@ -264,12 +294,12 @@ export class Rowmill {
     return overrideResource(this.#context, { actor: 'library', ...options, name, change });
   }
 
-  /** Those with open jobs, and those of whom something is set. */
+  /** Lists owners that have open jobs or configured limits. */
   owners(limit = 1000): Promise<ListedOwner[]> {
     return listOwners(this.#context.db, limit);
   }
 
-  /** What an owner may have of the workers; null takes a limit away, what is left out stays. */
+  /** Changes the weight and limits of an owner. Null removes a limit; omitted fields stay as they are. */
   async setOwner(
     ownerId: string,
     change: OwnerChange,
@@ -280,19 +310,21 @@ export class Rowmill {
     return limits;
   }
 
+  /** Reads a job. Throws JOB_NOT_FOUND if it does not exist. */
   async job(jobId: string): Promise<Job> {
     const job = await readJob(this.#context.db, jobId);
     if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     return job;
   }
 
+  /** Reads the progress of a job: item counts by status, retries, workers and cost. */
   async progress(jobId: string): Promise<Progress> {
     const progress = await readProgress(this.#context.db, jobId);
     if (!progress) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     return progress;
   }
 
-  /** Why no running worker can go on with this job, or null: it can, or there is nothing to do. */
+  /** The reason why no running worker can continue this job; null if one can, or if there is nothing to do. */
   async blockedBecause(job: Job): Promise<string | null> {
     if (!CLAIMABLE_STATES.includes(job.state)) return null;
     const { counts } = await this.progress(job.jobId);
@@ -301,7 +333,9 @@ export class Rowmill {
     return blockedBecause(await listAbilities(db, settings.heartbeatMs * 3), job);
   }
 
-  /** Why rows of this job wait although there are slots for them, or null; services of other pipelines may be among it. */
+  /**
+   * The reason why rows of this job wait although slots are free, or null. It may name a resource of another pipeline.
+   */
   async slowBecause(job: Job): Promise<string | null> {
     if (!CLAIMABLE_STATES.includes(job.state)) return null;
     const { db, settings } = this.#context;
@@ -313,18 +347,19 @@ export class Rowmill {
     return slowBecause(resources, pressures, suspects);
   }
 
+  /** Lists groups of similar errors of a job, the largest first. */
   async errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {
     return (await readErrorGroups(this.#context.db, jobId, { limit })).groups;
   }
 
-  /** Of the current generation, or a given one; null until it is finished. */
+  /** Reads the summary of the current generation, or of the given one; null until it is finished. */
   summary(jobId: string, generation?: number): Promise<Summary | null> {
     return readSummary(this.#context.db, jobId, generation);
   }
 
   /**
-   * Items in seq order, each with the newest result there is in this generation. With the pipeline of the job, results have
-   * the type that its last phase returns.
+   * Iterates over the items in seq order, each with its newest result. If the pipeline of the job is given, results
+   * have the type that its last phase returns.
    */
   async *results<Result = unknown>(
     jobId: string,
@@ -335,7 +370,7 @@ export class Rowmill {
       throw new RowmillError(
         'JOB_CONFLICT',
         `job ${jobId} belongs to pipeline ${ownPipeline}, not ${pipeline.name}`,
-        { hint: 'Give results the pipeline that the job was created with, or none.' },
+        { hint: 'Pass the pipeline that the job was created with, or omit it.' },
       );
     const { db, settings } = this.#context;
     const pageRows = settings.exportPageRows;
@@ -343,18 +378,21 @@ export class Rowmill {
     for await (const page of pages) for (const row of page) yield toResultRow<Result>(row);
   }
 
-  /** Results as CSV, XLSX or JSON lines: bytes, read page by page as they are asked for. */
+  /** Exports results as CSV, XLSX or JSON lines. The stream reads page by page as it is consumed. */
   export(jobId: string, request: Omit<ExportRequest, 'jobId' | 'pageRows'>): ExportStream {
     const { db, settings } = this.#context;
     return exportJob(db, { ...request, jobId, pageRows: settings.exportPageRows });
   }
 
-  /** Bytes from the blob store: an output file of a summary, by its `key`. */
+  /** Opens a file in the blob store, such as an output file of a summary, by its `key`. */
   openFile(key: string): Promise<Readable> {
     return openStored(this.#context.blobs, key);
   }
 
-  /** Waits until the job is finished. A job whose file could not be read, or that is gone, is an error. */
+  /**
+   * Waits until the job is finished, and resolves with its summary. Throws if the file of the job could not be read,
+   * or if the job does not exist.
+   */
   async whenFinished(jobId: string, signal?: AbortSignal): Promise<Summary> {
     for (let look = 0; ; look += 1) {
       const summary = await this.summary(jobId);
@@ -368,7 +406,7 @@ export class Rowmill {
     }
   }
 
-  /** A worker in this process. Started, and yours to stop. */
+  /** Starts a worker in this process. Stop it with its `stop` method. */
   async startWorker(
     pipelines: Pipeline[],
     options: Omit<WorkerOptions, 'databaseUrl' | 'pipelines'> = {},
@@ -386,14 +424,15 @@ export class Rowmill {
   }
 
   /**
-   * Works on one job in this process for at most that long, whether or not workers run, and gives back what is
-   * unfinished. Called again and again it brings the job to its end; the report says when the next call is of use.
+   * Runs one job in this process for at most `durationMs`, whether or not workers run, and returns unfinished items to
+   * the queue. Repeated calls finish the job; the report says when the next call is worthwhile.
    */
   async runSlice(jobId: string, durationMs: number, options: SliceOptions): Promise<SliceReport> {
     const { runSlice } = await import('./worker/process/run-slice.ts');
     return runSlice(this.#sliceConnections, jobId, durationMs, options);
   }
 
+  /** Closes all connections. */
   async close(): Promise<void> {
     const { claims, flushes } = this.#sliceConnections;
     await Promise.all([claims, flushes, this.#context].map(({ db }) => db.close()));
@@ -401,12 +440,12 @@ export class Rowmill {
   }
 }
 
-/** For the command line, the testing kit and tests: the database, settings and events of a Rowmill. Not public. */
+/** The database, settings and events of a Rowmill, for the command line, the testing kit and tests. Not public. */
 export function contextOf(rowmill: Rowmill): EngineContext {
   return readContext(rowmill);
 }
 
-/** Connects, and brings the database to the schema of this version. */
+/** Connects to the database and migrates it to the schema of this version. */
 export async function openRowmill(options: RowmillOptions): Promise<Rowmill> {
   const settings = loadSettings({ flags: options.settings ?? {} });
   await whenDatabaseAnswers(() => migrate(options.databaseUrl), {

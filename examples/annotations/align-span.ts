@@ -1,11 +1,12 @@
-// Moves spans from the text of an upload to the stored text of the same document. Blanks do not count: texts that differ in
-// line breaks or indentation align completely. Around any other difference, spans before and after it are moved.
+// Moves spans from the text of an upload to the stored text of the same document. Whitespace is ignored, so texts that
+// differ only in line breaks or indentation align completely. If the texts differ elsewhere, spans before and after
+// the difference are moved.
 export interface Span {
   begin: number;
   end: number;
 }
 
-/** Null: the span touches a part that the two texts do not share. */
+/** Returns null if the span touches a part that the two texts do not share. */
 export function spanAligner(from: string, to: string): (span: Span) => Span | null {
   if (from === to) return (span) => span;
   const [source, target] = [inkOf(from), inkOf(to)];
@@ -26,7 +27,7 @@ export function spanAligner(from: string, to: string): (span: Span) => Span | nu
   };
 }
 
-/** The positions of everything that is not blank. */
+/** Positions of all characters that are not whitespace. */
 function inkOf(text: string): number[] {
   return Array.from(text.matchAll(/\S/g), ({ index }) => index);
 }

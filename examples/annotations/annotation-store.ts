@@ -1,5 +1,5 @@
-// The tables of the application: the text of each document, and the annotations that each project has on it now. A row of
-// an upload has one key here, so that storing it again changes nothing.
+// The application's own tables: the text of each document, and the current annotations of each project. A row of an
+// upload has one key here, so that storing it again changes nothing.
 import pg from 'pg';
 
 interface StoredRow {
@@ -36,7 +36,7 @@ export async function closeStore(): Promise<void> {
   await open?.end();
 }
 
-/** The first text that is uploaded for a document is its text. */
+/** Returns the text of a document: the first one that was uploaded. */
 export async function textOf(document: string, text: string): Promise<string> {
   const { rows } = await (await openStore()).query<{ text: string }>(
     `insert into annotated_documents as stored values ($1, $2)
@@ -46,7 +46,7 @@ export async function textOf(document: string, text: string): Promise<string> {
   return rows[0]!.text;
 }
 
-/** One statement: the old annotations are deleted and the new ones stored, or neither. */
+/** Deletes the old annotations and stores the new ones in one statement, so either both happen or neither. */
 export async function storeAnnotations(row: StoredRow): Promise<void> {
   const { project, document, jobId, seq, mode, annotations } = row;
   await (await openStore()).query(

@@ -1,7 +1,8 @@
 /**
- * Seeded uploads of annotations: every project first brings its documents, then more annotations are added, then some
- * documents are replaced, a few of them by nothing. Documents are shared by projects. Some annotations lie outside of
- * their text or name what is not there, and some lines are broken; the generator knows what of each line is kept.
+ * Generates seeded uploads of annotations: every project first uploads its documents, then more annotations are added,
+ * then some documents are replaced, a few of them by empty ones. Projects share documents. Some annotations lie
+ * outside their text or refer to missing ids, and some lines are broken. The generator knows which annotations of each
+ * line are kept.
  */
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -24,7 +25,7 @@ export interface Line {
   project: string;
   document: string;
   json: object;
-  /** Null: the line is broken, and ends as ERROR. */
+  /** Null if the line is broken and ends as ERROR. */
   kept: Counts | null;
 }
 
@@ -53,7 +54,7 @@ export function generateUploads({ documents, seed }: UploadOptions): Upload[] {
     pairs.filter(([project, n]) => draw(upload, 'chosen', project, n) < share);
 
   const added = chosen('added', 0.5).map(([project, n]) => line('added', project, n));
-  // The same document of the same project again, far from its first line: both add to it.
+  // The same document of the same project again, far from its first line: both lines add to it.
   const again = chosen('again', 0.1).map(([project, n]) => line('added', project, n, 1));
   return [
     { name: 'first', mode: 'replace', lines: pairs.map(([project, n]) => line('first', project, n)) },
@@ -77,7 +78,7 @@ function makeLine(
   const upTo = (max: number, ...key: (string | number)[]): number => Math.floor(draw(...key) * (max + 1));
   const [sourcedb, sourceid] = [n % 3 === 0 ? 'PMC' : 'PubMed', String(10_000_000 + n)];
   const document = `${sourcedb}:${sourceid}`;
-  // The text belongs to the document, whoever annotates it.
+  // The text belongs to the document, not to the project.
   const text = Array.from({ length: 8 + (n % 20) }, (_, at) => WORDS[(n * 7 + at * 3) % WORDS.length]).join(
     ' ',
   );
@@ -95,7 +96,7 @@ function makeLine(
     const other = draw('relation', at) < 0.05 ? 'T99' : ids[at]!.id;
     return draw('related', at) < 0.4 ? [{ id: `R${at + 1}`, subj: id, pred: 'of', obj: other }] : [];
   });
-  // One denotation more under an id that is taken.
+  // Adds a denotation with a duplicate id.
   const twice = denotations.length > 0 && draw('twice') < 0.05 ? [denotations[0]!] : [];
   const isBroken = draw('broken') < 0.005;
   const shown = (all: typeof denotations): object[] => all.map(({ id, span, obj }) => ({ id, span, obj }));

@@ -1,5 +1,5 @@
-// Stores annotations of documents (denotations on spans of the text, blocks, relations between them) that several projects
-// make on the same documents, and keeps exact numbers of them per project and document, per document, and per project.
+// Stores annotations of documents (denotations on spans of the text, blocks, and relations between them) from several
+// projects, and keeps exact counts per project and document, per document, and per project.
 import { defineCounter, definePipeline } from 'rowmill';
 import { z } from 'zod';
 import { type Span, spanAligner } from './align-span.ts';
@@ -31,9 +31,9 @@ const document = z.object({
 
 export const upload = definePipeline({
   name: 'annotations',
-  // A line that does not fit ends as ERROR, and counts nothing.
+  // An invalid line ends as ERROR and counts nothing.
   input: document,
-  // `replace`: what the project had on these documents is gone. `add`: it stays.
+  // `replace` deletes the project's earlier annotations of these documents; `add` keeps them.
   params: z.object({ mode: z.enum(['add', 'replace']).default('add') }),
   counters: [counter],
   summary: ['project', 'sourcedb', 'sourceid'],
@@ -52,7 +52,7 @@ export const upload = definePipeline({
         const relations = firstOfEach(row.relations.filter(({ subj, obj }) => ids.has(subj) && ids.has(obj)));
         const annotations = { denotations, blocks, relations };
         await storeAnnotations({ project, document, jobId, seq, mode, annotations });
-        // Only stored annotations count. In the mode `replace` a line without any sets the number to 0.
+        // Only stored annotations count. In mode `replace`, a line without annotations sets the count to 0.
         count(
           counter,
           { scope: project, entity: document },
@@ -67,7 +67,7 @@ export const upload = definePipeline({
   ],
 });
 
-/** Annotations on the text, moved to the stored text, each id once. */
+/** Keeps annotations inside the text, moves them to the stored text, and drops duplicate ids. */
 function keepOnText<T extends z.infer<typeof spanned>>(
   all: readonly T[],
   text: string,

@@ -1,4 +1,4 @@
-// What the counters have to say, counted once more from the uploads alone, and compared with them over the HTTP API: each
+// Recounts the annotations from the uploads alone, and compares the result with the counters over the HTTP API: each
 // project and document, each document over all projects, each project over all documents, and the total.
 import type { Client } from 'rowmill/client';
 import type { Counts, Upload } from './generate-uploads.ts';
@@ -7,7 +7,7 @@ const MEASURES = ['denotations', 'blocks', 'relations'] as const;
 const NOTHING: Counts = { denotations: 0, blocks: 0, relations: 0 };
 
 export class Recount {
-  /** By project, then by document. */
+  /** Counts by project, then by document. */
   readonly #entries = new Map<string, Map<string, Counts>>();
 
   take({ mode, lines }: Upload): void {
@@ -19,7 +19,7 @@ export class Recount {
     }
   }
 
-  /** What differs, in words. */
+  /** Describes every difference. */
   async compare(client: Client): Promise<string[]> {
     const counter = 'annotations';
     const projects = new Map<string, Counts>();
@@ -42,7 +42,7 @@ export class Recount {
     return problems;
   }
 
-  /** How many pairs of project and document there are, and what they have. */
+  /** Number of (project, document) pairs and of their annotations. */
   size(): { pairs: number; annotations: number } {
     const all = [...this.#entries.values()].flatMap((documents) => [...documents.values()]);
     const sum = all.reduce(add, NOTHING);
@@ -60,7 +60,7 @@ async function differences(
   for await (const { name, measured } of rows) {
     const counts = unseen.get(name);
     unseen.delete(name);
-    if (!counts) problems.push(`${what}: ${name} was not expected, or came twice`);
+    if (!counts) problems.push(`${what}: ${name} is unexpected or duplicated`);
     else if (!isSame(counts, measured))
       problems.push(`${what}: ${name} has ${shown(measured)}, expected ${shown(counts)}`);
   }

@@ -1,5 +1,5 @@
-// npm run example annotations: generates three uploads, runs them one after the other, the second one twice, and compares
-// what is counted with a recount by the generator after each, and at the end with what is stored.
+// `npm run example annotations`: generates three uploads and runs them one after the other, the second one twice.
+// After each it compares the counters with a recount by the generator, and at the end with the stored contributions.
 import { spawnSync } from 'node:child_process';
 import { createClient } from 'rowmill/client';
 import { startApi } from '../../src/api/start-api.ts';
@@ -14,7 +14,7 @@ import { Recount } from './recount.ts';
 export async function run(args: readonly string[]): Promise<void> {
   const isLarge = args.includes('--large');
   const uploads = generateUploads({ documents: isLarge ? 20_000 : 500, seed: 11 });
-  // Numbers stay: the small run has another database than the large one.
+  // Counters are kept, so the small and the large run use different databases.
   const folder = isLarge ? 'annotations-large' : 'annotations';
   await withEmbeddedRowmill(folder, async ({ rowmill, databaseUrl }) => {
     const flags = {
@@ -46,10 +46,10 @@ export async function run(args: readonly string[]): Promise<void> {
           recount.take(each);
           await check(`after ${each.name}`);
           if (each.mode !== 'add') continue;
-          // What the first run added is taken back: nothing is counted twice.
+          // The rerun takes back what the first run added, so nothing is counted twice.
           await rowmill.reprocess(jobId, { statuses: 'all' });
           await rowmill.whenFinished(jobId);
-          await check(`after ${each.name} was run again`);
+          await check(`after ${each.name} was rerun`);
         }
       });
     } finally {
@@ -60,11 +60,11 @@ export async function run(args: readonly string[]): Promise<void> {
     async function check(when: string): Promise<void> {
       const problems = await recount.compare(client);
       const { total } = await client.getCounter({ counter: 'annotations' });
-      console.log(`  ${when}: ${JSON.stringify(total)}, differences to the recount: ${problems.length}`);
+      console.log(`  ${when}: ${JSON.stringify(total)}, differences from the recount: ${problems.length}`);
       for (const problem of problems.slice(0, 5)) console.log(`    ${problem}`);
       if (problems.length > 0) process.exitCode = 1;
     }
-    // The same question to what is stored: do the numbers equal the contributions of the rows?
+    // Checks the counters against the stored contributions of the rows.
     const counterCheck = spawnSync(process.execPath, ['dist/cli/main.js', 'counters', 'check'], {
       env: { ...process.env, DATABASE_URL: databaseUrl },
       encoding: 'utf8',

@@ -1,4 +1,4 @@
-// Compares what a crawl found with what the generator knows: every page that can be reached, once, and no other.
+// Compares a crawl with what the generator knows: every reachable page once, and no other page.
 import type { Rowmill } from 'rowmill';
 import { type ExpectedPage, reachablePages, type Site } from './generate-site.ts';
 import type { RunningSite } from './start-site.ts';
@@ -11,16 +11,16 @@ export interface CrawledPage {
   warm: boolean | null;
   title: string;
   ms: number;
-  /** Why it was skipped, not found or given up. */
+  /** Reason why it was skipped, not found or failed. */
   reason: string;
 }
 
 export interface CrawlCheck {
   pages: CrawledPage[];
   expected: number;
-  /** Pages that are exactly as they should be, as part of those that should be there. */
+  /** Share of the expected pages that are exactly right. */
   accuracy: number;
-  /** In words; the first few. */
+  /** Descriptions of the first few problems. */
   problems: string[];
 }
 
@@ -62,7 +62,7 @@ export function checkCrawl(
   for (const page of pages) {
     const known = expected.get(page.url);
     if (seen.has(page.url)) problems.push(`${page.url} was crawled twice`);
-    else if (known === undefined) problems.push(`${page.url} cannot be reached, but was crawled`);
+    else if (known === undefined) problems.push(`${page.url} was crawled although it is not reachable`);
     else if (!isAsExpected(page, known))
       problems.push(`${page.url} is ${describe(page)}, expected ${describe(known)}`);
     else right += 1;

@@ -1,7 +1,7 @@
 /**
- * A seeded site over several hosts, with what crawlers stumble over: loops, redirects that end nowhere, the same page
- * under several addresses, links written in many ways, pages that are missing, slow, broken, or linked by nobody. The
- * generator knows what can be reached from the start, and what a crawler must find there.
+ * Generates a seeded site over several hosts, with typical problems for crawlers: loops, redirects in a circle, the
+ * same page under several URLs, links written in many ways, and pages that are missing, slow, broken, or not linked
+ * anywhere. The generator knows which pages are reachable from the start, and what a crawler must find there.
  */
 import { seededSequence } from '../seeded-sequence.ts';
 
@@ -12,7 +12,7 @@ export interface SitePage {
   host: number;
   path: string;
   kind: PageKind;
-  /** Pages that it links to; of a redirect and of an alias the one page that they stand for. */
+  /** Pages it links to; for a redirect or an alias, its one target page. */
   links: number[];
 }
 
@@ -27,7 +27,7 @@ export interface SiteOptions {
   seed: number;
 }
 
-/** The last one limits its callers, and has one page in twenty-five. */
+/** The last host limits its callers, and has one page in twenty-five. */
 export const HOSTS = ['www', 'shop', 'blog', 'docs', 'help'] as const;
 export const LIMITED_HOST = HOSTS.length - 1;
 
@@ -40,7 +40,7 @@ const KINDS: readonly { kind: PageKind; rate: number }[] = [
   { kind: 'flaky', rate: 0.01 },
   { kind: 'down', rate: 0.005 },
 ];
-/** One page in so many is linked from nowhere that can be reached. */
+/** One page in this many is not reachable through any link. */
 const ISLAND_EVERY = 40;
 const CHILDREN = 6;
 const EXTRA_LINKS = 7;
@@ -54,11 +54,11 @@ export function generateSite({ pages: count, seed }: SiteOptions): Site {
     pages.push({ id, host, path: id === 0 ? '/' : pathOf(id, random()), kind, links: [] });
   }
   const isIsland = (id: number): boolean => id > 0 && id % ISLAND_EVERY === 0;
-  /** What stands for another page, or for none, cannot be the way to the pages behind it. */
+  /** Redirects, aliases, missing and failing pages have no links to other pages. */
   const hasLinks = ({ kind }: SitePage): boolean => !['redirect', 'alias', 'missing', 'down'].includes(kind);
   const any = (): number => Math.floor(random() * count);
   for (const page of pages) {
-    // Each page hangs in a tree, so that it can be reached, unless nobody is meant to.
+    // Each page except the islands is in a tree, so that it is reachable.
     let parent = Math.floor((page.id - 1) / CHILDREN);
     while (parent > 0 && (!hasLinks(pages[parent]!) || isIsland(parent))) parent -= 1;
     if (page.id > 0 && !isIsland(page.id)) pages[parent]!.links.push(page.id);
@@ -72,7 +72,7 @@ export function generateSite({ pages: count, seed }: SiteOptions): Site {
       if (!isIsland(to) || isIsland(page.id)) page.links.push(to);
     }
   }
-  // Two that send each other round in a circle.
+  // Two redirects that point to each other.
   const [first, second] = pages.filter(({ kind, id }) => kind === 'redirect' && !isIsland(id));
   if (first && second) {
     first.links = [second.id];
@@ -88,7 +88,7 @@ export interface ExpectedPage {
   warm: boolean;
 }
 
-/** What a crawl that starts at the first page must end with: every page that can be reached, and no other. */
+/** Expected result of a crawl that starts at the first page: every reachable page, and no other. */
 export function reachablePages({ pages }: Site): Map<number, ExpectedPage> {
   const reached = new Map<number, ExpectedPage>();
   const frontier = [0];

@@ -1,13 +1,13 @@
-// Crawls a site: every page once, politely, nearer pages first. Says which links are broken, which pages are slow, and
-// whether a second request finds the page in the cache.
+// Crawls a site: every page once, politely, nearer pages first. Reports broken links, slow pages, and whether a second
+// request is served from the cache.
 import { definePipeline, httpError, notFound, resource, skip } from 'rowmill';
 import { z } from 'zod';
 
 const SLOW_MS = 250;
-/** Parameters that say where a visitor came from, and change nothing about the page. */
+/** Tracking parameters, which do not change the page. */
 const TRACKING = /^(utm_\w+|gclid|fbclid|ref)$/i;
 
-/** One text for all ways to write the address of a page: it is the key that a page is crawled once under. */
+/** Normalizes a URL, so that a page is crawled once however its URL is written. The result is the key of the row. */
 export function normalizeUrl(link: string, base?: string): string | null {
   if (!URL.canParse(link, base)) return null;
   const url = new URL(link, base);
@@ -26,7 +26,7 @@ const hostOf = ({ url }: { url: string }): string => new URL(url).host;
 
 interface Page {
   status: number;
-  /** What the server says it took; what we waited, when it says nothing. */
+  /** Duration reported by the server, or the measured one if it reports none. */
   ms: number;
   cache: string;
   headers: Headers;
@@ -35,10 +35,10 @@ interface Page {
 
 async function fetchPage(url: string, signal: AbortSignal): Promise<Page> {
   const sentMs = performance.now();
-  // A page that redirects is a page of its own: its target may have been crawled already.
+  // A redirect is a page of its own: its target may have been crawled already.
   const response = await fetch(url, { signal, redirect: 'manual' });
   const { status, headers } = response;
-  // 429 stops this host for as long as Retry-After says, 5xx is tried again. Other answers are about the page.
+  // 429 stops this host for the time in Retry-After, and 5xx is retried. Other answers are about the page.
   if (status === 429 || status >= 500) throw httpError(response);
   const html = await response.text();
   const told = /\bdur=([\d.]+)/.exec(headers.get('server-timing') ?? '')?.[1];
@@ -52,7 +52,7 @@ function attributes(html: string, pattern: RegExp): string[] {
 
 export const crawler = definePipeline({
   name: 'crawler',
-  // Fields beside the URL are of pages that were found; the list to start from has only URLs.
+  // The fields besides the URL are set on emitted rows; the start list has only URLs.
   input: z.object({ url: z.url(), depth: z.coerce.number().default(0), from: z.string().default('') }),
   params: z.object({ hosts: z.array(z.string()).min(1) }),
   key: 'url',
@@ -69,7 +69,7 @@ export const crawler = definePipeline({
         const discover = (link: string, atDepth: number): string | null => {
           const found = normalizeUrl(link, url);
           if (found === null || !hosts.includes(new URL(found).host)) return null;
-          // The nearer to the start, the sooner.
+          // Pages nearer to the start run sooner.
           if (found !== url) emit(found, { url: found, depth: atDepth, from: url }, { priority: -atDepth });
           return found;
         };
@@ -94,7 +94,7 @@ export const crawler = definePipeline({
       },
     },
     {
-      // A phase of its own: what was found is stored before the page is asked for again.
+      // A separate phase, so that the first result is stored before the page is requested again.
       name: 'warm',
       concurrency: 48,
       timeoutMs: 20_000,

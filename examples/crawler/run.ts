@@ -1,5 +1,5 @@
-// `npm run example crawler`: serves a generated site, crawls it, and prints what a site owner wants to know and what it
-// cost the database.
+// `npm run example crawler`: serves a generated site, crawls it, and prints the findings for a site owner and the cost
+// for the database.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +11,9 @@ import { crawler } from './pipeline.ts';
 import { type RunningSite, startSite } from './start-site.ts';
 
 /**
- * Found pages may wait for others: the longer, the fewer transactions, and the later the next pages are known. Work comes
- * from flushes, so looks and claims between them find nothing; a pause or a changed limit is heard of a little later.
+ * Emitted rows may wait for others: a longer delay means fewer transactions, but the next pages are known later. New
+ * work only comes from flushes, so polls and claims between them find nothing. A pause or a changed limit takes effect
+ * a little later.
  */
 const FEW_TRANSACTIONS = {
   flushMaxDelayMs: 5000,
@@ -25,13 +26,13 @@ const FEW_TRANSACTIONS = {
 export async function run(args: readonly string[]): Promise<void> {
   const pages = args.includes('--large') ? 20_000 : 1500;
   const stop = new AbortController();
-  // Ctrl-C ends the server too, which would outlive this process.
+  // Ctrl-C stops the server too, which would otherwise outlive this process.
   process.once('SIGINT', () => stop.abort());
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-crawler-'));
   const site = generateSite({ pages, seed: 7 });
   const running = await startSite(site);
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data') });
-  // A way to a page may be long before a shorter one is found.
+  // A page may be found on a long path before a shorter one is known.
   const settings = {
     blobStore: join(folder, 'blobs'),
     emitMaxDepth: 100,
@@ -41,7 +42,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const worker = await rowmill.startWorker([crawler]);
   try {
     console.log(
-      `a site of ${pages} pages over ${running.hosts.length} hosts; the last one limits its callers`,
+      `a site of ${pages} pages on ${running.hosts.length} hosts; the last host limits its callers`,
     );
     const startedMs = performance.now();
     const { jobId } = await rowmill.submitFile(
@@ -57,7 +58,7 @@ export async function run(args: readonly string[]): Promise<void> {
     for (const problem of check.problems.slice(0, 10)) console.error(problem);
     console.log(
       check.problems.length === 0
-        ? `\nall ${check.expected} pages that can be reached were crawled once, and no other`
+        ? `\nall ${check.expected} reachable pages were crawled once, and no other page`
         : `\n${check.problems.length} differences from what the generator knows`,
     );
     if (check.problems.length > 0) process.exitCode = 1;
@@ -76,7 +77,7 @@ async function* lines(texts: string[]): AsyncGenerator<Buffer> {
   yield Buffer.from(`${texts.join('\n')}\n`);
 }
 
-/** Until the frontier is empty. How full the buffer of unwritten outcomes was, at the most. */
+/** Prints progress until the frontier is empty. Returns the maximum fullness of the buffer of unwritten outcomes. */
 async function follow(
   rowmill: Rowmill,
   worker: RowmillWorker,
@@ -89,7 +90,7 @@ async function follow(
     const { itemCount, counts } = await rowmill.progress(jobId);
     fullest = Math.max(fullest, (await worker.metrics.snapshot()).buffer_fullness ?? 0);
     const open = counts.PENDING + counts.PROCESSING;
-    console.log(`${state.padEnd(10)} ${itemCount - open} pages done, ${open} known and not done`);
+    console.log(`${state.padEnd(10)} ${itemCount - open} pages done, ${open} known and not yet done`);
     if (await rowmill.summary(jobId)) return fullest;
     await sleep(1000, undefined, { signal });
   }
@@ -108,26 +109,24 @@ function printFindings(pages: CrawledPage[], running: RunningSite): void {
     ({ slow }) => slow === true,
     ({ url, ms }) => `${url}: ${ms} ms`,
   );
-  console.log(
-    `${count(({ warm }) => warm === false)} pages that were not in the cache at the second request`,
-  );
+  console.log(`${count(({ warm }) => warm === false)} pages not in the cache at the second request`);
   some(
     ({ warm }) => warm === false,
     ({ url }) => url,
   );
-  console.log(`${count(({ status }) => status === 'SKIPPED')} redirects and second addresses of a page`);
+  console.log(`${count(({ status }) => status === 'SKIPPED')} redirects and duplicate URLs`);
   some(
     ({ status }) => status === 'SKIPPED',
     ({ url, reason }) => `${url} ${reason}`,
   );
-  console.log('\nhost     requests   refused with 429   at once, at the most');
+  console.log('\nhost     requests   refused with 429         max. in flight');
   for (const { name, calls, refused, mostAtOnce } of running.stats().hosts)
     console.log(
       `${name.padEnd(8)} ${String(calls).padStart(8)} ${String(refused).padStart(18)} ${String(mostAtOnce).padStart(22)}`,
     );
 }
 
-/** What batched writing is for: each number with what it was meant to be. */
+/** Prints the effect of batched writes, each number with its target. */
 async function printNumbers(
   rowmill: Rowmill,
   worker: RowmillWorker,
@@ -153,15 +152,15 @@ async function printNumbers(
     ['flushes per minute', ((flushes / seconds) * 60).toFixed(0), ''],
     ['flushes saved, against one per page', percent(1 - flushes / total), 'at least 95 %'],
     ['    and against one per request', percent(1 - flushes / outcomes), ''],
-    ['all transactions, claims and limits too', String(committed + rolledBack), ''],
+    ['all transactions, with claims and limits', String(committed + rolledBack), ''],
     ['    saved, against one per page', percent(1 - (committed + rolledBack) / total), 'at least 95 %'],
     ['    and against one per request', percent(1 - (committed + rolledBack) / outcomes), ''],
     ['rolled back', percent(rolledBack / (committed + rolledBack)), 'under 1 %'],
-    ['buffer of outcomes, at its fullest', percent(fullest), 'under 80 %'],
-    ['a flush takes, p50 / p95 / p99', `${quantiles.join(' / ')} ms`, 'seconds, with the wait for it'],
+    ['maximum fullness of the outcome buffer', percent(fullest), 'under 80 %'],
+    ['flush duration, p50 / p95 / p99', `${quantiles.join(' / ')} ms`, 'seconds, including the wait'],
     ['job completion accuracy', percent(accuracy), '100 %'],
   ];
-  console.log(`\n${''.padEnd(44)}${'measured'.padStart(22)}    meant to be`);
+  console.log(`\n${''.padEnd(44)}${'measured'.padStart(22)}    target`);
   for (const [name, value, target] of rows)
     console.log(`${name.padEnd(44)}${value.padStart(22)}    ${target}`);
 }

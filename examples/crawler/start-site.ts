@@ -1,7 +1,7 @@
 /**
- * Serves a generated site on loopback, one port per host. The last host answers 429 with Retry-After when it is asked
- * too often, and to its first caller; a page is in the cache from its second request on. Keeps count of what it was
- * asked, so that a crawl can be checked from the other side.
+ * Serves a generated site on loopback, one port per host. The last host answers 429 with Retry-After when it is called
+ * too often, and to its first caller. A page is in the cache from its second request on. The server counts its calls,
+ * so that a crawl can be checked from the other side.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -14,22 +14,25 @@ export interface HostStats {
   name: string;
   calls: number;
   refused: number;
-  /** Calls under way at once, at the most. */
+  /** Maximum number of concurrent calls. */
   mostAtOnce: number;
 }
 
 export interface RunningSite {
-  /** Hosts as they stand in URLs: name and port. */
+  /** Hosts as they appear in URLs: name and port. */
   hosts: string[];
   startUrl: string;
   urlOf(id: number): string;
-  stats(): { hosts: HostStats[] /** Answers other than 429, by page. */; calls: Map<number, number> };
+  stats(): {
+    hosts: HostStats[] /** Number of answers other than 429, by page. */;
+    calls: Map<number, number>;
+  };
   stop(): Promise<void>;
 }
 
 export interface ServeOptions {
   latencyMs?: readonly [min: number, max: number];
-  /** What the limited host lets in; a second's worth can come at once. */
+  /** Rate limit of the limited host, which allows a burst of one second's worth. */
   limitPerSecond?: number;
 }
 
@@ -56,14 +59,14 @@ export async function startSite(site: Site, options: ServeOptions = {}): Promise
       if (page !== undefined) calls.set(page.id, call);
       const waitMs = page?.kind === 'slow' && call === 1 ? SLOW_MS : drawMs(latencyMs, page?.id ?? 0, call);
       setTimeout(() => {
-        // Free before the caller can read the answer: its next call must not meet this one.
+        // Decremented before the caller can read the answer, so that its next call does not overlap with this one.
         atOnce -= 1;
         answer(response, page, call, waitMs);
       }, waitMs);
     });
   });
   for (const server of servers) {
-    // Longer than any pause between two calls: a connection closed for idleness would look like a failure.
+    // Longer than any pause between two calls: closing an idle connection would look like a failure.
     server.keepAliveTimeout = 60_000;
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -79,7 +82,7 @@ export async function startSite(site: Site, options: ServeOptions = {}): Promise
       response.writeHead(page.id % 2 ? 301 : 302, { location: urlOf(page.links[0]!) }).end();
       return;
     }
-    // A page that failed once was not in the cache then either.
+    // A flaky page was not cached by its failed first call.
     const isHit = call > (page.kind === 'flaky' ? 2 : 1) && page.kind !== 'uncached';
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
@@ -107,7 +110,7 @@ export async function startSite(site: Site, options: ServeOptions = {}): Promise
       ${[...anchors, ...outside.map((link) => `<a href="${link}">outside</a>`)].join('\n')}</body></html>`;
   }
 
-  /** The same address in the many ways that people write it. */
+  /** Writes the same URL in the many ways that people write it. */
   function writeLink(from: SitePage, to: number, n: number): string {
     const target = site.pages[to]!;
     const relative = from.host === target.host;
@@ -147,7 +150,7 @@ export async function startSite(site: Site, options: ServeOptions = {}): Promise
   };
 }
 
-/** Empty at first, so that the first caller is refused whenever it comes. */
+/** Starts empty, so that the first caller is always refused. */
 function createBucket(perSecond: number): { take(): boolean } {
   let tokens = 0;
   let filledMs: number | null = null;
@@ -167,7 +170,7 @@ function send(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain' }).end(text);
 }
 
-/** Between the two, and the same for a page and the number of the call. */
+/** A latency in the range that depends only on the page and the number of the call. */
 function drawMs([min, max]: readonly [number, number], id: number, call: number): number {
   return min + (((id * 7919 + call * 104_729) % 1000) / 1000) * (max - min);
 }

@@ -1,4 +1,4 @@
-// The demo of the README: generates products, starts the stand-in service, and runs the command line on both.
+// The demo of the README: generates products, starts the stand-in service, and runs the command line with both.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -32,7 +32,7 @@ const child = spawn(
     pipeline,
     'out/products.csv',
     '--follow',
-    // The same file again would be the same job, which is done.
+    // Without it, the same file would yield the same, finished job.
     '--again',
     '--out',
     'out/products-priced.csv',
@@ -41,7 +41,7 @@ const child = spawn(
   ],
   { stdio: 'inherit', env: { ...process.env, PRICE_SERVICE_URL: service.url } },
 );
-// Ctrl-C reaches the child as well, which ends in order; wait for it.
+// Ctrl-C also reaches the child, which shuts down gracefully; wait for it.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 const [code] = await once(child, 'exit');

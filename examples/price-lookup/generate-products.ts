@@ -1,7 +1,7 @@
 /**
- * A seeded product list for the price lookup, with the values that break naive readers: quotes, commas, umlauts,
- * emoji, line breaks inside a title, leading zeros, texts that look like formulas. The same seed gives the same
- * rows, and a longer list begins with the shorter one.
+ * Generates a seeded product list for the price lookup, with values that break naive readers: quotes, commas, umlauts,
+ * emoji, line breaks inside a title, leading zeros, and texts that look like formulas. The same seed yields the same
+ * rows, and a longer list starts with the shorter one.
  */
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import { seededSequence } from '../seeded-sequence.ts';
 
-/** Values as they stand in the file: text, all of them. */
+/** Values as written in the file: all of them are text. */
 export interface ProductRow {
   sku: string;
   title: string;
@@ -56,7 +56,7 @@ const TRAITS = [
   '0,5 l',
 ];
 
-/** How often a title is awkward in each way, and what it then looks like. The rest are plain. */
+/** Share of titles that are awkward in each way, and how they are written. The rest are plain. */
 const AWKWARD_TITLES: readonly { rate: number; write: (kind: string, trait: string) => string }[] = [
   { rate: 0.06, write: (kind, trait) => `27" ${kind}, ${trait}` },
   { rate: 0.05, write: (kind, trait) => `The "Original" ${kind} (${trait})` },

@@ -1,10 +1,8 @@
 /**
- * A local stand-in for a paid, flaky price service: `GET /price?sku=...`. It limits the rate, fails, hangs and
- * resets connections at the rates it is told, and keeps an exact ledger of what it was asked.
- *
- * What happens to a call depends only on the seed, the sku and how many calls for that sku were let in before, not
- * on the order or the timing of the calls. A call refused with 429 does not count as let in, since who gets refused
- * is a matter of timing.
+ * A local stand-in for a paid, flaky price service: `GET /price?sku=...`. It limits the rate, fails, hangs and resets
+ * connections at the configured rates, and keeps an exact ledger of its calls. The answer to a call depends only on
+ * the seed, the sku and the number of earlier calls admitted for that sku, not on the order or timing of calls. A call
+ * refused with 429 is not admitted, because refusals depend on timing.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,28 +12,31 @@ import { createTokenBucket } from '../token-bucket.ts';
 
 export interface PriceServiceOptions {
   seed: number;
-  /** 0, the default, lets the system choose. */
+  /** Default 0: the system chooses a port. */
   port?: number;
   latencyMs: readonly [min: number, max: number];
-  /** A token bucket that holds one second's worth. */
+  /** Token bucket that holds one second's worth. */
   rateLimitPerSecond?: number;
   concurrencyLimit?: number;
-  /** Rates are shares of calls from 0 to 1. `notFoundRate` is a share of skus: a sku is found always or never. */
+  /** Rates are shares of calls from 0 to 1. `notFoundRate` is a share of skus: a sku is always or never found. */
   error5xxRate: number;
   notFoundRate: number;
   hangRate?: number;
   resetRate?: number;
 }
 
-/** `hung` never gets an answer, `reset` loses its connection, `abandoned` is a caller who left before the answer. */
+/**
+ * `hung` never gets an answer, `reset` loses its connection, `abandoned` means that the caller disconnected before the
+ * answer.
+ */
 type PriceAnswer = '200' | '400' | '404' | '429' | '500' | '502' | '503' | 'hung' | 'reset' | 'abandoned';
 
 interface SkuLedger {
   calls: number;
-  /** Calls let in, that is, not refused with 429. */
+  /** Admitted calls, that is, calls not refused with 429. */
   attempts: number;
   answers: Partial<Record<PriceAnswer, number>>;
-  /** How many calls carried each `Idempotency-Key`. */
+  /** Number of calls with each `Idempotency-Key`. */
   idempotencyKeys: Map<string, number>;
 }
 
@@ -48,15 +49,15 @@ interface PriceServiceStats {
 
 export interface PriceService {
   url: string;
-  /** A copy of the ledger as of now. */
+  /** A copy of the current ledger. */
   stats(): PriceServiceStats;
-  /** Cuts open connections: calls still waiting fail. */
+  /** Closes open connections, so that waiting calls fail. */
   stop(): Promise<void>;
 }
 
 type AttemptAnswer = Exclude<PriceAnswer, '400' | '429' | 'abandoned'>;
 
-/** The price a sku has, or null where the service does not know it. */
+/** Price of a sku; null if the service does not know it. */
 export function priceOf(
   options: Pick<PriceServiceOptions, 'seed' | 'notFoundRate'>,
   sku: string,
@@ -65,7 +66,7 @@ export function priceOf(
   return Math.round(99 + seededDraw(options.seed, 'price', sku) * 99_900) / 100;
 }
 
-/** What the nth call (from 1) let in for a sku meets. */
+/** Answer to the nth (from 1) admitted call for a sku. */
 export function answerTo(options: PriceServiceOptions, sku: string, attempt: number): AttemptAnswer {
   const { seed, hangRate = 0, resetRate = 0, error5xxRate } = options;
   const fate = seededDraw(seed, 'fate', sku, attempt);
@@ -90,7 +91,7 @@ export async function startPriceService(options: PriceServiceOptions): Promise<P
     ledger.calls += 1;
     const [path, query] = (request.url ?? '').split('?', 2);
     const sku = new URLSearchParams(query).get('sku');
-    // A wrong address must not look like an unknown product, so it is a 400 and not a 404.
+    // A wrong URL must not look like an unknown product, so it gets a 400 and not a 404.
     if (request.method !== 'GET' || path !== '/price' || !sku) {
       count(ledger.answers, '400');
       return send(response, 400, { error: 'expected GET /price?sku=...' });
@@ -112,7 +113,8 @@ export async function startPriceService(options: PriceServiceOptions): Promise<P
     const [minMs, maxMs] = latencyMs;
     const waitMs = minMs + seededDraw(seed, 'latency', sku, entry.attempts) * (maxMs - minMs);
     let isOpen = true;
-    // The place is free before the caller can read the answer, so that its next call is not refused for this one.
+    // The slot is free before the caller can read the answer, so that its next call is not refused because of this
+    // one.
     const leave = () => {
       if (isOpen) inFlight -= 1;
       isOpen = false;
@@ -147,7 +149,7 @@ export async function startPriceService(options: PriceServiceOptions): Promise<P
     count(ledger.answers, answer);
   }
 
-  // Longer than any pause between two calls: a connection closed for idleness would look like a reset.
+  // Longer than any pause between two calls: closing an idle connection would look like a reset.
   server.keepAliveTimeout = 60_000;
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
@@ -182,7 +184,7 @@ function count(answers: PriceServiceStats['answers'], answer: PriceAnswer): void
   answers[answer] = (answers[answer] ?? 0) + 1;
 }
 
-/** HTTP allows only whole seconds in Retry-After; several vendors add the exact time in a header of their own. */
+/** Retry-After allows only whole seconds; several vendors add the exact time in their own header. */
 function refuse(response: ServerResponse, waitMs: number): void {
   response.setHeader('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))));
   response.setHeader('retry-after-ms', String(Math.ceil(waitMs)));

@@ -1,4 +1,4 @@
-// Whether rows ended as their things were made to.
+// Compares the results of rows with the known fates of their things.
 import type { Thing } from './generate-things.ts';
 
 export interface PricedRow {
@@ -7,7 +7,7 @@ export interface PricedRow {
   result: unknown;
 }
 
-/** What is wrong, one sentence per row. Rows are in the order of the things. */
+/** Describes every wrong row in one sentence. Rows are in the order of the things. */
 export function compareWithTruth(rows: readonly PricedRow[], things: readonly Thing[]): string[] {
   const wrong = rows.length === things.length ? [] : [`${rows.length} rows for ${things.length} things`];
   for (const [index, thing] of things.entries()) {
@@ -29,7 +29,7 @@ export function compareWithTruth(rows: readonly PricedRow[], things: readonly Th
 
 function expectedOf({ fate }: Thing): { statuses: string[]; found: string | null } {
   if (fate === 'unknown') return { statuses: ['NOT_FOUND'], found: null };
-  // A price that is no price is refused by the schema; a photo that shows nothing is not found.
+  // The schema refuses an invalid price; a photo that shows nothing is not found.
   if (fate === 'unreadable') return { statuses: ['ERROR', 'NOT_FOUND'], found: null };
   return { statuses: ['DONE'], found: fate };
 }

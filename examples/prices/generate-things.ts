@@ -1,6 +1,6 @@
 /**
- * Seeded things to be priced, and what retailers offer for them. Each thing is made with its fate (sold as it is, sold by
- * another brand, sold for other prices only, sold nowhere), so what a lookup has to end in is known without looking.
+ * Generates seeded things to price, and the offers of retailers for them. Each thing has a fate (sold as it is, sold
+ * by another brand, sold only at other prices, sold nowhere), so the right result of its lookup is known.
  */
 import { seededDraw } from '../seeded-draw.ts';
 import { type Offer, RETAILERS } from './pipeline.ts';
@@ -10,16 +10,16 @@ export interface Thing {
   brand: string;
   quantity: number;
   paid: number;
-  /** `unreadable`: a price that is no price, a photo that shows nothing. */
+  /** `unreadable`: an invalid price, or a photo that shows nothing. */
   fate: 'exact' | 'similar' | 'estimate' | 'unknown' | 'unreadable';
-  /** What it will be found for, and where; null where it is found nowhere. */
+  /** Price and retailer that it will be found with; null if it is found nowhere. */
   price: number | null;
   retailer: string | null;
 }
 
 export interface Things {
   things: readonly Thing[];
-  /** Of one retailer, for a title, of all brands. */
+  /** Offers of one retailer for a title, of all brands. */
   offers(retailer: string, title: string): readonly Offer[];
 }
 
@@ -35,7 +35,7 @@ const KINDS = [
 const BRANDS = ['Nordlicht', 'Acme, Inc.', 'Müller & Söhne', "O'Brien", 'LUMA', 'Tanaka 田中'];
 const OTHER_BRAND = 'Noname';
 
-/** `prefix` keeps lists apart: things of two lists never have the same title. */
+/** `prefix` keeps lists apart: things of two lists never share a title. */
 export function generateThings({
   count,
   seed,
@@ -66,7 +66,7 @@ export function generateThings({
     const retailer = RETAILERS[at]!;
     const price = money(base.paid * (1 + (draw('price') - 0.5) * 0.16));
     if (fate === 'exact') {
-      // Those that are asked before it have it for too much, or not at all.
+      // Retailers that are asked earlier offer it at too high a price, or not at all.
       for (const other of RETAILERS.slice(0, at))
         if (draw(other) < 0.5) sell(other, base, base.brand, money(base.paid * 1.5));
       sell(retailer, base, base.brand, money(base.paid * 1.095));
@@ -99,7 +99,7 @@ function money(amount: number): number {
   return Math.round(amount * 100) / 100;
 }
 
-/** With headers as people write them, not as the pipeline calls its fields. */
+/** Writes the CSV with headers as people write them, not with the field names of the pipeline. */
 export function inventoryCsv({ things }: Things): string {
   const quote = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
   const lines = things.map(({ title, brand, quantity, paid, fate }) =>

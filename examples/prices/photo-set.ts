@@ -1,4 +1,4 @@
-// Photos of things: small PNGs whose pixels depend on the thing, as files and together in a zip.
+// Photos of things: small PNGs whose pixels depend on the thing, as single files and in a zip.
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import type { Thing } from './generate-things.ts';
@@ -19,7 +19,7 @@ export function photographs(things: readonly Thing[]): Photo[] {
   }));
 }
 
-/** RGB, one filter byte before each line. */
+/** RGB, with one filter byte before each line. */
 function drawPng(title: string): Buffer {
   const pattern = createHash('sha256').update(title).digest();
   const pixels = Buffer.alloc(SIZE * (SIZE * 3 + 1));
@@ -51,7 +51,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** Stored, not deflated: PNGs are. */
+/** Stored, not deflated, because PNGs are already compressed. */
 export function zipPhotos(photos: readonly Photo[]): Buffer {
   const pieces: Buffer[] = [];
   const directory: Buffer[] = [];

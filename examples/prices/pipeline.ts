@@ -1,15 +1,17 @@
-// What would it cost to buy these things again? Rows of an inventory and photos of things become prices of retailers: an
-// offer within a band around the price that was paid, or an estimate that says why.
-//
-// One call asks one retailer in one way. What is not found there is tried the next way, later and without holding a slot;
-// a call that fails is tried again by itself, and is never taken for "not found".
+// Finds the replacement price of things. Rows of an inventory and photos of things get prices of retailers: an offer
+// within a tolerance of the price that was paid, or an estimate with its reason. One call asks one retailer with one
+// strategy. A thing that is not found is retried with the next strategy, later and without holding a slot. A call that
+// fails is retried with the same strategy, and is never taken for "not found".
 import { buffer } from 'node:stream/consumers';
 import { definePipeline, httpError, notFound, resource } from 'rowmill';
 import { z } from 'zod';
 
 export const RETAILERS = ['atlas', 'borealis', 'corner'];
 
-/** In this order: the very thing at each retailer, something like it at each, and then whatever the market says. */
+/**
+ * Tried in this order: the exact thing at each retailer, something similar at each, and then an estimate from the
+ * market.
+ */
 const STRATEGIES = [
   ...RETAILERS.map((retailer) => `exact at ${retailer}`),
   ...RETAILERS.map((retailer) => `similar at ${retailer}`),
@@ -22,7 +24,7 @@ export interface Offer {
   url: string;
 }
 
-/** Rows of a table have a title and the price that was paid; rows of a set of photos have `file` and `blob`. */
+/** Rows of a table have a title and the price that was paid; rows of a photo set have `file` and `blob`. */
 const input = z
   .object({
     title: z.string().default(''),
@@ -43,7 +45,7 @@ export const prices = definePipeline({
   strategies: STRATEGIES,
   summary: ['title', 'brand', 'file'],
   outputs: ['xlsx'],
-  // Limits that all workers keep together. Each retailer has them for itself.
+  // Limits shared by all workers. Each retailer has its own.
   resources: { recogniser: { concurrency: 5 }, retailer: { concurrency: 10 } },
   phases: [
     {
@@ -56,7 +58,7 @@ export const prices = definePipeline({
         const body = await buffer(await openFile(blob));
         const headers = { 'content-type': 'application/octet-stream', 'idempotency-key': idempotencyKey };
         const response = await fetch(`${serviceUrl()}/recognise`, { method: 'POST', body, headers, signal });
-        if (response.status === 404) return notFound('nothing to be recognised in the photo');
+        if (response.status === 404) return notFound('nothing recognised in the photo');
         return (await checked(response).json()) as { title: string; brand: string; paid: number };
       },
     },
@@ -66,7 +68,7 @@ export const prices = definePipeline({
       timeoutMs: 20_000,
       resources: [resource('retailer', (_row, { strategy }) => retailerOf(strategy))],
       retry: {
-        // One call per strategy, one soon after the other: the next one asks somebody else.
+        // One call per strategy, in quick succession, because the next one asks a different retailer.
         not_found: { maxAttempts: STRATEGIES.length, baseMs: 20, factor: 1 },
         overloaded: { maxAttempts: 20 },
       },
@@ -127,7 +129,7 @@ function round(amount: number): number {
   return Math.round(amount * 100) / 100;
 }
 
-/** 429 waits as long as Retry-After says, 5xx is tried again later. */
+/** 429 waits for the time in Retry-After; 5xx is retried later. */
 function checked(response: Response): Response {
   if (!response.ok) throw httpError(response);
   return response;

@@ -1,5 +1,5 @@
-// Prices an uploaded file over HTTP while no worker runs, as a scheduled request of a cloud function would: the job is paused
-// before anything is paid for, its rows are looked at, they run inside of requests, and what was not found is asked for again.
+// Prices an uploaded file over HTTP while no worker runs, as a scheduled cloud function would: it pauses the job
+// before anything is paid for, lists its rows, runs them inside requests, and reruns the rows that were not found.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'rowmill/client';
 
@@ -7,11 +7,11 @@ const SLICE_MS = 5000;
 const LOOK_MS = 50;
 
 export interface PricedUpload {
-  /** Rows that waited while the job was paused. */
+  /** Rows waiting while the job was paused. */
   pending: number;
-  /** Requests that the rows ran in. */
+  /** Number of requests in which the rows ran. */
   slices: number;
-  /** Rows that ran again, in a generation of their own. */
+  /** The rerun, in its own generation. */
   again: { generation: number; rows: number; slices: number };
 }
 
@@ -22,12 +22,13 @@ export async function priceWithoutWorkers(client: Client, jobId: string): Promis
   for await (const _row of client.pages('listPendingOfJob', { jobId })) pending += 1;
   await client.resumeJob({ jobId });
   const slices = await runSlices(client, jobId);
-  // Rows that ended as ERROR or NOT_FOUND; those that the input schema refused would be refused again, and are left out.
+  // Reruns rows that ended as ERROR or NOT_FOUND. Rows that the input schema refused are left out, because it would
+  // refuse them again.
   const { generation, selected } = await client.reprocessJob({ jobId, scope: 'job' });
   return { pending, slices, again: { generation, rows: selected, slices: await runSlices(client, jobId) } };
 }
 
-/** Works on the job in one request after the other until it has ended. */
+/** Runs the job in one request after the other until it is finished. */
 async function runSlices(client: Client, jobId: string): Promise<number> {
   for (let slices = 1; ; slices += 1) {
     const { finished, moreReadyInMs } = await client.sliceJob({ jobId, durationMs: SLICE_MS });

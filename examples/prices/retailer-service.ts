@@ -1,7 +1,7 @@
 /**
- * A stand-in for three retailers, an index of the market and a service that recognises things in photos:
- * `GET /<retailer>/search?title=&brand=`, `GET /market/search?title=` and `POST /recognise`. Each is a provider of its own
- * that limits its callers, fails and can be down. Who has nothing answers 404.
+ * A stand-in for three retailers, a market index and a service that recognises things in photos: `GET
+ * /<retailer>/search?title=&brand=`, `GET /market/search?title=` and `POST /recognise`. Each is a separate provider
+ * that limits its callers, fails and can be down. A provider without offers answers 404.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

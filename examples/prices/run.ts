@@ -1,5 +1,6 @@
-// npm run example prices: drops an inventory and a zip of photos into a folder that is watched, prices both with a worker,
-// uploads a third file over HTTP and prices it without one, and compares with what the generator knows.
+// `npm run example prices`: drops an inventory and a zip of photos into a watched folder, prices both with a worker,
+// uploads a third file over HTTP and prices it without a worker, and compares the results with what the generator
+// knows.
 import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -64,7 +65,7 @@ export async function run(args: readonly string[]): Promise<void> {
         }
       });
       await priceUpload(embedded, inventoryCsv(uploaded), uploaded.things);
-      console.log(`\n${((performance.now() - startedMs) / 1000).toFixed(1)} s; what the services answered:`);
+      console.log(`\n${((performance.now() - startedMs) / 1000).toFixed(1)} s; answers of the services:`);
       for (const provider of [...RETAILERS, 'market', 'recogniser'])
         console.log(`  ${provider.padEnd(11)}${JSON.stringify(service.answers(provider))}`);
     });
@@ -73,13 +74,13 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Under another name first, so that nobody takes half a file. */
+/** Written under another name first, so that a scan never takes half a file. */
 async function drop(name: string, content: string | Buffer): Promise<void> {
   await writeFile(join(INBOX, `${name}.part`), content);
   await rename(join(INBOX, `${name}.part`), join(INBOX, name));
 }
 
-/** The command line, as a timer would call it. What became of each file, by name. */
+/** Runs the command line once, as a timer would. Returns the job of each file by name. */
 async function scan({ databaseUrl, dataDir }: EmbeddedRowmill): Promise<Map<string, string>> {
   const source = { name: 'inbox', kind: 'folder', pipeline: 'prices', path: INBOX, stableMs: 100 };
   await writeFile('out/prices.json', JSON.stringify({ sources: [source] }));
@@ -100,7 +101,7 @@ async function scan({ databaseUrl, dataDir }: EmbeddedRowmill): Promise<Map<stri
   return new Map(taken.map((each) => [each.path, each.jobId]));
 }
 
-/** The actions of the page: upload, pause, pending rows, resume, run here, run again. */
+/** Performs the actions of the page: upload, pause, list pending rows, resume, run here, rerun. */
 async function priceUpload(
   { rowmill, databaseUrl, dataDir }: EmbeddedRowmill,
   csv: string,
@@ -109,7 +110,8 @@ async function priceUpload(
   const settings = loadSettings({
     flags: { authentication: 'none', apiPort: 0, blobStore: join(dataDir, 'blobs') },
   });
-  // The server is that of the sources, the pipeline that of the package: the same, for types two.
+  // The server comes from the sources and the pipeline from the package: the same code, but different types for the
+  // compiler.
   const pipelines = [prices as never];
   const api = await startApi({ databaseUrl, pipelines, settings, log: createLogger('warn') });
   try {
@@ -119,10 +121,10 @@ async function priceUpload(
       { pipeline: 'prices', again: true },
       { fileName: 'upload.csv' },
     );
-    console.log(`\nupload.csv became job ${jobId}; no worker runs`);
+    console.log(`\nupload.csv became job ${jobId}; no worker is running`);
     const { pending, slices, again } = await priceWithoutWorkers(client, jobId);
-    console.log(`  paused with ${pending} rows pending; resumed; requests that it ran in: ${slices}`);
-    console.log(`  run ${again.generation}, rows: ${again.rows}; requests that it ran in: ${again.slices}`);
+    console.log(`  paused with ${pending} rows pending; resumed, and ran in ${slices} requests`);
+    console.log(`  run ${again.generation}: ${again.rows} rows in ${again.slices} requests`);
     await show(rowmill, jobId, 'upload.csv', things);
   } finally {
     await api.stop();

@@ -5,10 +5,10 @@ import type { Rowmill } from 'rowmill';
 import { ENDS, type KnownTransaction } from './generate-transactions.ts';
 
 export interface BatchCheck {
-  /** In words; none when all is as it should be. */
+  /** Descriptions of all problems; empty if everything is right. */
   problems: string[];
   counts: Record<string, number>;
-  /** Rows by the process that screened them. */
+  /** Number of rows by the process that screened them. */
   workers: Map<number, number>;
 }
 
@@ -16,7 +16,7 @@ export async function checkBatch(
   rowmill: Rowmill,
   jobId: string,
   known: readonly KnownTransaction[],
-  /** Accounts that were unknown exist: later generations find them. */
+  /** True if the unknown accounts have been opened, so that later generations find them. */
   hasNewAccounts = false,
 ): Promise<BatchCheck> {
   const problems: string[] = [];

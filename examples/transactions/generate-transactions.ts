@@ -1,6 +1,6 @@
 /**
- * Seeded bank transactions: most are fine, some are suspicious, and some are wrong in each of the ways that a batch of
- * real ones is. The generator knows how each of them has to end.
+ * Generates seeded bank transactions: most are fine, some are suspicious, and some are wrong in each of the ways found
+ * in real batches. The generator knows how each of them has to end.
  */
 import { seededSequence } from '../seeded-sequence.ts';
 
@@ -28,7 +28,7 @@ export interface KnownTransaction {
   fate: Fate;
 }
 
-/** How each of them ends; those that are done have a decision. */
+/** Expected status by fate, with the decision for DONE rows. */
 export const ENDS: Record<Fate, { status: 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED'; decision?: string }> = {
   clear: { status: 'DONE', decision: 'clear' },
   review: { status: 'DONE', decision: 'review' },
@@ -52,7 +52,7 @@ const RATES: readonly [fate: Fate, rate: number][] = [
 
 /** Accounts at this bank do not exist, or not yet. */
 export const UNKNOWN_BANK = '00000000';
-/** Amounts from here on are suspicious to the screening service. */
+/** The screening service considers amounts from here on suspicious. */
 export const SUSPICIOUS_AMOUNT = 50_000;
 
 export function* generateTransactions(rows: number, seed: number): Generator<KnownTransaction> {
@@ -95,7 +95,7 @@ function germanIban(bank: string, account: string): string {
   return `DE${String(check).padStart(2, '0')}${bank}${account}`;
 }
 
-/** The mistake that the checksum is there for. */
+/** Swaps two characters: the mistake that the checksum detects. */
 function swapTwo(iban: string): string {
   for (let at = 4; at < iban.length - 1; at += 1) {
     const [first, second] = [iban[at]!, iban[at + 1]!];

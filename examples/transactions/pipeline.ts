@@ -1,14 +1,16 @@
-// Checks bank transactions before they are posted: rules first, then a screening service that takes many at once. When a
-// job has ended, whoever ordered it is told, once per generation.
+// Checks bank transactions before they are posted: rules first, then a screening service that takes many at once. When
+// a job is finished, a callback notifies the system that ordered it, once per generation.
 import { definePipeline, fail, httpError, notFound, skip } from 'rowmill';
 import { z } from 'zod';
 
 const SCREENING_URL = process.env.SCREENING_URL ?? 'http://127.0.0.1:8080/screen';
 const CALLBACK_URL = process.env.CALLBACK_URL ?? 'http://127.0.0.1:8081/batch-done';
-/** From this score on a person looks at it. */
+/** A person reviews transactions from this score on. */
 const REVIEW_FROM = 0.7;
 
-/** ISO 13616: letters count from 10, the first four characters go last, and what is left over is 1. */
+/**
+ * ISO 13616: letters count from 10, the first four characters go last, and the remainder of the division by 97 is 1.
+ */
 export function isIban(text: string): boolean {
   if (!/^[A-Z]{2}\d{2}[A-Z\d]{11,30}$/.test(text)) return false;
   const digits = (text.slice(4) + text.slice(0, 4)).replace(/[A-Z]/g, (letter) =>
@@ -17,11 +19,11 @@ export function isIban(text: string): boolean {
   return BigInt(digits) % 97n === 1n;
 }
 
-const iban = z.string().refine(isIban, 'expected an IBAN whose checksum is right');
+const iban = z.string().refine(isIban, 'expected an IBAN with a valid checksum');
 
 interface Screened {
   id: string;
-  /** Null: the service does not know the account that the money goes to. */
+  /** Null if the service does not know the receiving account. */
   score: number | null;
 }
 
@@ -32,14 +34,14 @@ async function post(url: string, body: unknown, key: string, signal: AbortSignal
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
     body: JSON.stringify(body),
   });
-  // Rowmill reads the status, and tries again later what may go away.
+  // Rowmill reads the status, and retries errors that may be temporary.
   if (!response.ok) throw httpError(response);
   return response;
 }
 
 export const transactions = definePipeline({
   name: 'transactions',
-  // A row that does not fit ends as ERROR of class invalid, and no handler is called for it.
+  // An invalid row ends as ERROR of class invalid, and no handler is called for it.
   input: z.object({
     transaction_id: z.string().min(1),
     from_iban: iban,
@@ -54,9 +56,9 @@ export const transactions = definePipeline({
     {
       name: 'rules',
       run: (row) => {
-        if (row.from_iban === row.to_iban) return skip('from and to the same account');
+        if (row.from_iban === row.to_iban) return skip('sender and receiver are the same account');
         if (row.amount > 1_000_000)
-          return fail(`${row.amount} ${row.currency} is over the limit of one transaction`);
+          return fail(`${row.amount} ${row.currency} is over the limit for one transaction`);
         return { country: row.to_iban.slice(0, 2) };
       },
     },
@@ -74,7 +76,7 @@ export const transactions = definePipeline({
         }));
         const response = await post(SCREENING_URL, asked, items[0]!.idempotencyKey, signal);
         const answers = new Map(((await response.json()) as Screened[]).map((each) => [each.id, each.score]));
-        // One entry per item, in their order; what the service left out fails alone.
+        // One entry per item, in order. Only items that the service left out fail.
         return items.map(({ input, previous }) => {
           const score = answers.get(input.transaction_id);
           if (score === undefined) return undefined;
@@ -85,7 +87,7 @@ export const transactions = definePipeline({
       },
     },
   ],
-  // After the commit, at least once, and again with the same key when nobody knows whether it arrived.
+  // Called after the commit, at least once; repeated with the same key if it is unclear whether the call arrived.
   onDone: async (summary, { jobId, generation, idempotencyKey, signal }) => {
     const { state, outcome, total, counts, files } = summary;
     await post(

@@ -1,5 +1,5 @@
-// `npm run example transactions`: a batch that is delivered in parts and worked off by several processes, three of which
-// are killed while they end it; then a second generation, and a batch that is aborted.
+// `npm run example transactions`: a batch that is delivered in parts and processed by several worker processes, three
+// of which are killed while they finalize it; then a second generation, and a batch that is cancelled.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,18 +28,18 @@ export async function run(args: readonly string[]): Promise<void> {
     BLOB_STORE: settings.blobStore,
     SCREENING_URL: bank.screeningUrl,
     CALLBACK_URL: bank.callbackUrl,
-    // A process that dies while it writes the summary is replaced after two seconds instead of thirty.
+    // If a process dies while it writes the summary, another takes over after two seconds instead of thirty.
     FINALIZE_LEASE_MS: '2000',
     SWEEP_MS: '500',
   });
-  // Ctrl-C ends the server too, which would outlive this process.
+  // Ctrl-C stops the server too, which would otherwise outlive this process.
   process.once('SIGINT', () => void rowmill.close().then(() => process.exit(130)));
   try {
     const problems = await play(rowmill, bank, crew, rows);
     for (const problem of problems.slice(0, 10)) console.error(problem);
     console.log(
       problems.length === 0
-        ? `\nall ${rows} rows, the files, the summaries and the callbacks are as they should be`
+        ? `\nall ${rows} rows, the files, the summaries and the callbacks are right`
         : `\n${problems.length} differences from what the generator knows`,
     );
     if (problems.length > 0) process.exitCode = 1;
@@ -61,11 +61,11 @@ async function play(rowmill: Rowmill, bank: Bank, crew: Crew, rows: number): Pro
       jobId,
       delivered.map(({ row }) => row),
     );
-    console.log(`delivery ${part + 1}: ${delivered.length} rows appended, the batch is held`);
+    console.log(`delivery ${part + 1}: ${delivered.length} rows appended, the batch is on hold`);
   }
   await rowmill.sealJob(jobId);
 
-  // Each of these dies with kill -9 in the transaction that would end the batch.
+  // Each of these processes is killed with kill -9 in the transaction that would finish the batch.
   await crew.start(WORKERS, { ROWMILL_FAULT_POINTS: 'finalize.before_commit=kill' });
   const startedMs = performance.now();
   await rowmill.resume(jobId);
@@ -74,29 +74,29 @@ async function play(rowmill: Rowmill, bank: Bank, crew: Crew, rows: number): Pro
   const first = await checkBatch(rowmill, jobId, known);
   console.log(`\n${rows} rows in ${seconds.toFixed(1)} s by ${first.workers.size} processes:`);
   for (const [pid, count] of first.workers) console.log(`    ${pid} screened ${count}`);
-  console.log(`${crew.killed} processes were killed while they ended the batch, and replaced`);
+  console.log(`${crew.killed} processes were killed while they finalized the batch, and replaced`);
   await listFiles(rowmill, jobId);
 
-  console.log('\nthe unknown accounts were opened: their rows run again, as generation 2');
+  console.log('\nthe unknown accounts were opened: rerunning their rows as run 2');
   bank.openAccounts(true);
   await rowmill.reprocess(jobId, { statuses: ['NOT_FOUND'] });
   await follow(rowmill, jobId);
   const second = await checkBatch(rowmill, jobId, known, true);
-  console.log('the second batch is aborted on the way');
+  console.log('the second batch is cancelled midway');
   const abortedId = await abortOnTheWay(rowmill, bank, known.slice(0, 3000));
 
   const ids = [`${jobId}:1:done`, `${jobId}:2:done`, `${abortedId}:1:done`];
   while (ids.some((id) => !bank.booked.has(id))) await sleep(100);
-  console.log('\ncallback                                          outcome    rows   came  booked');
+  console.log('\ncallback                                          outcome    rows   sent  booked');
   for (const [id, { outcome, total }] of bank.booked)
     console.log(
       `${id.padEnd(50)}${outcome.padEnd(9)}${String(total).padStart(6)}${String(bank.deliveries.get(id)).padStart(7)}       1`,
     );
   const unknown = [...bank.booked.keys()].filter((id) => !ids.includes(id));
-  return [...first.problems, ...second.problems, ...unknown.map((id) => `nobody knows the callback ${id}`)];
+  return [...first.problems, ...second.problems, ...unknown.map((id) => `unknown callback ${id}`)];
 }
 
-/** As a program would that waits for its batch. */
+/** Polls the batch, as the program that ordered it would. */
 async function follow(rowmill: Rowmill, jobId: string): Promise<void> {
   for (let shown = ''; ; await sleep(500)) {
     const { state } = await rowmill.job(jobId);
@@ -128,7 +128,7 @@ async function abortOnTheWay(
 ): Promise<string> {
   const before = bank.stats.calls;
   bank.holdScreening(true);
-  // As a plain Pipeline it takes any rows, also those that its schema refuses.
+  // Typed as a plain Pipeline it accepts any rows, including those that its schema refuses.
   const pipeline: Pipeline = transactions;
   const jobId = await rowmill.submit(
     pipeline,
@@ -142,7 +142,7 @@ async function abortOnTheWay(
   return jobId;
 }
 
-/** Worker processes. One that dies is replaced by one that is not armed. */
+/** Worker processes. One that is killed is replaced by one without fault points. */
 class Crew {
   readonly #environment: Record<string, string>;
   readonly #children = new Set<ChildProcess>();

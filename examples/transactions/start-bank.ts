@@ -1,7 +1,7 @@
 /**
- * The two services that the pipeline talks to, on loopback. `/screen` scores transactions: it takes a while, and every
- * so many calls it answers 503 or 429. `/batch-done` is told when a batch has ended, and books each message once,
- * however often it comes: its id is the key, as the unique column of a table would be.
+ * The two services that the pipeline calls, on loopback. `/screen` scores transactions with some latency, and answers
+ * every `refuseEvery`th call with 503 or 429. `/batch-done` receives the callback of a finished batch, and books each
+ * message once, however often it is sent: its id is the key, as the unique column of a table would be.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -21,14 +21,14 @@ export interface BatchDone {
 export interface Bank {
   screeningUrl: string;
   callbackUrl: string;
-  /** What was booked, by the id of the message. */
+  /** Booked messages by their id. */
   readonly booked: ReadonlyMap<string, BatchDone>;
-  /** How often each message came. */
+  /** Number of deliveries of each message. */
   readonly deliveries: ReadonlyMap<string, number>;
   readonly stats: { calls: number; rows: number; refused: number };
-  /** The accounts that were unknown exist from now on, or no longer. */
+  /** Opens or closes the accounts that were unknown. */
   openAccounts(areOpen: boolean): void;
-  /** Calls of the screening service wait until this is called again with false. */
+  /** Makes calls of the screening service wait until this is called again with false. */
   holdScreening(isHeld: boolean): void;
   stop(): Promise<void>;
 }
@@ -85,7 +85,7 @@ export async function startBank(options: { latencyMs?: number; refuseEvery?: num
     sendJson(response, { booked: true });
   }
 
-  // Longer than any pause between two calls: a connection closed for idleness would look like a failure.
+  // Longer than any pause between two calls: closing an idle connection would look like a failure.
   server.keepAliveTimeout = 60_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

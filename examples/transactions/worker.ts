@@ -1,5 +1,6 @@
-// One worker process. Start as many as you like, on as many machines: all they share is the database and the blob store,
-// which like all settings come from the environment. `rowmill worker pipeline.ts` does the same and replaces dead ones.
+// One worker process. Start as many as you like, on as many machines as you like: they share only the database and the
+// blob store, which come from the environment like all settings. `rowmill worker pipeline.ts` does the same and
+// replaces dead processes.
 import { RowmillWorker } from 'rowmill';
 import { transactions } from './pipeline.ts';
 

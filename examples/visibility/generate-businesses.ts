@@ -1,7 +1,7 @@
 /**
- * A seeded world for the visibility example: businesses with a website, the questions that people ask about a trade in a
- * city, and which businesses each model names in its answer. The stand-in service speaks for this world, and tests
- * compare scores with it.
+ * Generates a seeded world for the visibility example: businesses with a website, the questions that people ask about
+ * a trade in a city, and the businesses that each model names in its answer. The stand-in service answers from this
+ * world, and tests compare scores with it.
  */
 import { writeFile } from 'node:fs/promises';
 import { seededDraw } from '../seeded-draw.ts';
@@ -11,14 +11,14 @@ export interface Business {
   name: string;
   trade: string;
   city: string;
-  /** `gone`: its website answers 404. `mute`: its page does not say what it is. */
+  /** `gone`: its website answers 404. `mute`: its page does not describe the business. */
   site: 'open' | 'gone' | 'mute';
 }
 
 export interface World {
   seed: number;
   businesses: readonly Business[];
-  /** By trade and city. */
+  /** Businesses by trade and city. */
   neighbours(trade: string, city: string): readonly Business[];
 }
 
@@ -36,7 +36,7 @@ const QUESTIONS: readonly ((trade: string, city: string) => string)[] = [
 ];
 
 export function generateWorld({ count, seed }: { count: number; seed: number }): World {
-  // Enough districts that a trade in a place has about five businesses, whatever their number.
+  // Enough districts that a trade in a place has about five businesses, whatever the total.
   const districts = Math.ceil(count / (5 * TRADES.length * CITIES.length));
   const businesses = Array.from({ length: count }, (_, n): Business => {
     const pick = <T>(what: string, values: readonly T[]): T =>
@@ -65,7 +65,9 @@ export function questionsAbout(trade: string, city: string, count: number): stri
   return QUESTIONS.slice(0, count).map((write) => write(trade, city));
 }
 
-/** The names in a model's answer, best first: some of the businesses there are, in an order of its own. */
+/**
+ * Names in a model's answer, best first: some of the businesses in the place, in an order that depends on the model.
+ */
 export function namedBy(
   world: World,
   model: string,
@@ -81,7 +83,10 @@ export function namedBy(
     .map(({ name }) => name);
 }
 
-/** From 0, named nowhere, to 100, named first everywhere: the mean of 1/rank over all answers. Null: there is no score. */
+/**
+ * The expected score, from 0 (never named) to 100 (always named first): the mean of 1/rank over all answers. Null if
+ * there is no score.
+ */
 export function trueScore(
   world: World,
   { name, trade, city, site }: Business,

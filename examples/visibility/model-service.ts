@@ -1,14 +1,14 @@
 /**
- * A stand-in for the websites and for models with the interface of OpenAI: `GET /sites/<slug>` and
- * `POST /v1/chat/completions`, with token usage. Each model is a provider of its own, which limits its callers, fails
- * and can be down. It understands the two requests that the pipeline makes, and answers them out of the world.
+ * A stand-in for the websites and for models with the OpenAI interface: `GET /sites/<slug>` and `POST
+ * /v1/chat/completions`, with token usage. Each model is a separate provider that limits its callers, fails and can be
+ * down. It understands the two prompts of the pipeline, and answers them from the world.
  */
 import type { IncomingMessage } from 'node:http';
 import { type StandIn, type StandInCall, type StandInOptions, startStandIn } from '../stand-in-server.ts';
 import { type Business, namedBy, questionsAbout, type World } from './generate-businesses.ts';
 
 export interface ModelService extends StandIn {
-  /** Tokens of all answers so far: what the provider will bill. */
+  /** Tokens of all answers so far, which the provider bills. */
   billedTokens(): number;
 }
 
@@ -17,7 +17,7 @@ const MAX_QUESTIONS = 10;
 export async function startModelService(world: World, options: StandInOptions): Promise<ModelService> {
   let billed = 0;
   const sites = new Map(world.businesses.map((business) => [business.slug, business]));
-  /** What a question is about; known to the models because they have read everything. */
+  /** Trade and city of each question. */
   const topics = new Map<string, { trade: string; city: string }>();
   for (const { trade, city } of world.businesses)
     for (const question of questionsAbout(trade, city, MAX_QUESTIONS)) topics.set(question, { trade, city });
@@ -37,7 +37,7 @@ export async function startModelService(world: World, options: StandInOptions): 
     const question = prompt.split('\n')[0]!;
     const topic = topics.get(question);
     const names = topic ? namedBy(world, model, question, topic.trade, topic.city) : [];
-    if (names.length === 0) return 'I know of nobody there.';
+    if (names.length === 0) return 'I do not know any.';
     return `I would try these:\n${names.map((name, index) => `${index + 1}. ${name}`).join('\n')}`;
   }
 
@@ -87,7 +87,7 @@ function parse(body: Buffer): object {
   }
 }
 
-/** About four characters each. */
+/** About four characters per token. */
 function tokensOf(text: string): number {
   return Math.ceil(text.length / 4);
 }

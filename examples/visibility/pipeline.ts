@@ -1,8 +1,7 @@
-// How visible is a business in the answers of language models? Its website says what it is, a model writes questions that
-// customers could ask, several models answer each of them, and the places in their answers make the score.
-//
-// A question to a model is a row of its own: it is stored, paid for and tried again by itself. A model that fails repeats
-// nothing of the others, and two businesses with the same question pay for it once.
+// Scores how visible a business is in the answers of language models. Its website describes the business, a model
+// writes questions that customers could ask, several models answer each of them, and the ranks in their answers make
+// the score. Each question to a model is a separate row: it is stored, paid for and retried separately. A failing
+// model does not repeat the calls of others, and two businesses with the same question pay for it once.
 import { definePipeline, httpError, type ItemContext, notFound, resource, skip } from 'rowmill';
 import { z } from 'zod';
 import { type Facts, submitScores } from './scores.ts';
@@ -24,7 +23,7 @@ export const visibility = definePipeline({
     questions: z.number().int().min(1).max(10).default(3),
   }),
   key: 'website',
-  // Each model has these limits for itself, over all workers; a model that refuses or is down gets less.
+  // Each model has its own limits over all workers. A model that refuses calls or is down gets fewer.
   resources: { model: { concurrency: 10 } },
   phases: [
     {
@@ -33,12 +32,12 @@ export const visibility = definePipeline({
       timeoutMs: 10_000,
       retry: { not_found: { maxAttempts: 1 } },
       run: async (row, { signal }) => {
-        // Emitted rows begin at the first phase, too: what is about websites lets questions pass.
+        // Emitted rows start at the first phase too, so phases for websites pass questions on.
         if ('question' in row) return null;
         const response = await fetch(row.website, { signal });
         if (response.status === 404) return notFound(`${row.website} is gone`);
         const facts = factsOf(await checked(response).text());
-        return facts ?? skip('the page does not say what it is');
+        return facts ?? skip('the page does not describe the business');
       },
     },
     {
@@ -52,7 +51,7 @@ export const visibility = definePipeline({
         if (facts === null) return null;
         const text = await chat(
           WRITER,
-          `Write ${params.questions} questions that somebody who looks for a ${facts.trade} in ${facts.city} could ask, one per line.`,
+          `Write ${params.questions} questions that someone who looks for a ${facts.trade} in ${facts.city} could ask, one per line.`,
           context,
         );
         const questions = text.split('\n').filter((line) => line.trim() !== '');
@@ -66,9 +65,9 @@ export const visibility = definePipeline({
       concurrency: 10,
       timeoutMs: 20_000,
       resources: [resource('model', (row: Row) => ('question' in row ? row.model : null))],
-      // In tokens: so many are set aside before the call, and `chat` tells how many they really were.
+      // In tokens: this estimate is reserved before the call, and `chat` reports the actual usage.
       cost: (row) => ('question' in row ? 120 : 0),
-      // A model that is down for an hour is waited for.
+      // Enough attempts to wait for a model that is down for an hour.
       retry: { overloaded: { maxAttempts: 500 }, timeout: { maxAttempts: 500 } },
       run: async (row, context) => {
         if (!('question' in row)) return context.previous;
@@ -103,7 +102,7 @@ async function chat(model: string, content: string, context: ItemContext): Promi
     },
     body: JSON.stringify({ model, messages: [{ role: 'user', content }] }),
   });
-  // A call that is refused is not billed; of one that never answers nobody knows, and its estimate counts.
+  // A refused call is not billed. For a call that never answers the cost is unknown, so its estimate counts.
   if (!response.ok) context.cost(0);
   const { choices, usage } = (await checked(response).json()) as {
     choices: { message: { content: string } }[];
@@ -113,7 +112,7 @@ async function chat(model: string, content: string, context: ItemContext): Promi
   return choices[0]!.message.content;
 }
 
-/** 429 waits as long as Retry-After says, 5xx is tried again later. */
+/** 429 waits for the time in Retry-After; 5xx is retried later. */
 function checked(response: Response): Response {
   if (!response.ok) throw httpError(response);
   return response;

@@ -1,5 +1,5 @@
-// npm run example visibility: generates businesses, starts the stand-in for their websites and four models, takes one of
-// the models down for a while, and compares scores and tokens with what the generator and the service know.
+// `npm run example visibility`: generates businesses, starts the stand-in for their websites and four models, takes
+// one of the models down for a while, and compares scores and tokens with what the generator and the service know.
 import { createWriteStream } from 'node:fs';
 import { pipeline as pipe } from 'node:stream/promises';
 import { allResults, printProgress, withEmbeddedRowmill, withWorker } from '../with-embedded-rowmill.ts';
@@ -39,7 +39,7 @@ export async function run(args: readonly string[]): Promise<void> {
         const { counts, total } = (await rowmill.summary(jobId))!;
         console.log(`${total} rows: ${counts.DONE} done, ${counts.NOT_FOUND} gone, ${counts.SKIPPED} mute`);
         const { cost } = await rowmill.progress(jobId);
-        // The callback may still be under way; the same key is the same job.
+        // The callback may still be running; the same key yields the same job.
         const { jobId: scoresJobId } = await rowmill.createJob(scores, { idempotencyKey: `${jobId}:1:done` });
         await rowmill.whenFinished(scoresJobId);
         const seconds = (performance.now() - startedMs) / 1000;
@@ -51,7 +51,7 @@ export async function run(args: readonly string[]): Promise<void> {
           console.log(`  ${model.padEnd(11)}${JSON.stringify(service.answers(model))}`);
         const unanswered = MODELS.reduce((sum, model) => sum + (service.answers(model).hung ?? 0), 0);
         console.log(
-          `${seconds.toFixed(1)} s; ${cost} tokens, of which ${service.billedTokens()} are billed; ` +
+          `${seconds.toFixed(1)} s; ${cost} tokens, of which ${service.billedTokens()} were billed; ` +
             `the rest are the estimates of ${unanswered} calls that were never answered`,
         );
 
@@ -70,7 +70,7 @@ export async function run(args: readonly string[]): Promise<void> {
             ),
         );
         console.log(`scores that differ from the generator's: ${wrong.length}`);
-        console.log(`questions that were not answered exactly once: ${twice.length}`);
+        console.log(`questions not answered exactly once: ${twice.length}`);
         const isPaid = unanswered > 0 ? cost > service.billedTokens() : cost === service.billedTokens();
         if (wrong.length + twice.length > 0 || !isPaid) process.exitCode = 1;
       });

@@ -1,5 +1,5 @@
-// The score of each business, when the last answer is there: the end of the job of questions is the moment that all of
-// them have been waited for. Scores are a job of their own, with one row per business, so they have a grid and a file.
+// Scores each business after the last answer: the end of the question job means that all answers are in. Scores are a
+// separate job with one row per business, so they have their own grid and file.
 import { type CallbackContext, definePipeline, openRowmill } from 'rowmill';
 import { z } from 'zod';
 import type { Row } from './pipeline.ts';
@@ -38,13 +38,16 @@ export const scores = definePipeline({
   ],
 });
 
-/** The mean of 1/rank, from 0 to 100; null when nobody answered. In whole thousandths, so that no order of rows matters. */
+/**
+ * Mean of 1/rank, from 0 to 100; null without answers. Computed in whole thousandths, so that the order of rows does
+ * not matter.
+ */
 function scoreOf(ranks: readonly { rank: number }[]): number | null {
   const points = ranks.reduce((sum, { rank }) => sum + (rank === 0 ? 0 : Math.round(1000 / rank)), 0);
   return ranks.length === 0 ? null : Math.round(points / ranks.length) / 10;
 }
 
-/** Called at least once per generation, with the same key each time: that makes it one job. */
+/** Called at least once per generation with the same key, which makes it one job. */
 export async function submitScores(
   _summary: unknown,
   { jobId, idempotencyKey }: CallbackContext,

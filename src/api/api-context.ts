@@ -1,4 +1,4 @@
-// What every handler of the API can use.
+// Dependencies shared by all handlers of the API.
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { SourceConfig } from '../ingest/sources/source-config.ts';
 import type { Database } from '../platform/database.ts';
@@ -15,22 +15,21 @@ import type { Slots } from './requests/slots.ts';
 export interface ApiContext {
   engine: EngineContext;
   /**
-   * For lists and details: every access is by key. A connection keeps the plan that it made first; one made while the
-   * tables were small would read all of them for every page, until the server looks at them again.
+   * Connections for lists and details, which access tables by key only. A connection keeps its first query plan; a
+   * plan made while the tables were small would scan them for every page until PostgreSQL analyzes them again.
    */
   reads: Database;
   cursors: CursorSignature;
   pipelines: readonly Pipeline[];
   notifier: WorkNotifier;
-  /** For time slices that run in this process. */
+  /** Connections for time slices that run in this process. */
   slices: WorkerConnections;
-  /** Configured sources of files. */
   sources: readonly SourceConfig[];
-  /** What goes on after its request was answered. */
+  /** Work that continues after its request was answered. */
   background: BackgroundWork;
-  /** What each caller, or each owner, has under way here. */
+  /** Work in flight in this process, per caller or per owner. */
   slots: { uploads: Slots; exports: Slots; slices: Slots; webhookTests: Slots; images: Slots };
-  /** Of this process. */
+  /** Metrics of this process. */
   metrics: Metrics;
   streams: EventHub;
   log: Logger;

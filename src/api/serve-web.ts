@@ -1,5 +1,5 @@
-// Hands out the page. Its files have their hash in the name and are kept by browsers; the page itself is written for each
-// request, with the path it is reached by and a nonce for the styles that its libraries add.
+// Serves the page. Its assets have a hash in their names and are cached by browsers. The HTML is rendered for each
+// request, with the base path and a nonce for the styles that its libraries add.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
@@ -12,7 +12,7 @@ const FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../web/', import.meta.url),
 );
 
-/** Null when the page was not built. */
+/** Returns null if the page has not been built. */
 export async function serveWeb(
   app: FastifyInstance,
   path: string,
@@ -40,12 +40,12 @@ export async function serveWeb(
   };
 }
 
-/** An address of this server, whether or not the proxy in front took the path away. */
+/** Strips the base path, which the proxy in front may or may not have removed already. */
 export function withoutPath(url: string, path: string): string {
   return path !== '' && url.startsWith(`${path}/`) ? url.slice(path.length) : url;
 }
 
-/** The path of the address under which browsers reach the server, without a slash at the end. */
+/** Path of the public URL, without a trailing slash. */
 export function publicPath(url: string): string {
   return withoutTrailing(new URL(url).pathname, '/');
 }

@@ -52,7 +52,7 @@ export async function createServer(
   dropSlowSenders(app, settings);
   await addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps });
-  // Before its body is read: nobody has to be signed in to send one.
+  // Refused before the body is read, because unauthenticated callers can send one.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404 && !isForPage(request)) return refuse(request, reply);
   });
@@ -77,22 +77,22 @@ function serverOptions(
 ): FastifyHttpOptions<Server> {
   const { settings } = engine;
   return {
-    // Behind a path, whether or not the proxy in front takes it away.
+    // The proxy in front may or may not strip the base path.
     rewriteUrl: ({ url = '/' }) => barePath(withoutPath(url, path)),
     genReqId: () => newId(),
     bodyLimit: settings.apiBodyMaxBytes,
     trustProxy: (_address: string, hop: number) => hop < settings.apiTrustedProxies,
-    // Files may take as long as they like; other bodies have apiBodyMs.
+    // Uploads have no time limit; other bodies have apiBodyMs.
     requestTimeout: 0,
     connectionTimeout: 0,
-    // drain-requests.ts refuses them in the one shape of refusals.
+    // drain-requests.ts refuses them, in the shape of every refusal.
     return503OnClosing: false,
     http: {
-      // Refused below, with a body.
+      // Checked in createServer instead, which answers with a body.
       requireHostHeader: false,
       maxHeaderSize: HEADERS_MAX_BYTES,
       headersTimeout: settings.apiHeaderMs,
-      // How often late headers are looked for.
+      // Interval at which Node looks for late headers.
       connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, settings.apiHeaderMs),
     },
     clientErrorHandler: (error, socket) =>
@@ -101,9 +101,9 @@ function serverOptions(
         headerMs: settings.apiHeaderMs,
       }),
     forceCloseConnections: true,
-    // Longer than any header: what is too long is refused by the schema, in the one shape of refusals.
+    // Longer than any header, so that the schema refuses long parameters in the shape of every refusal.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
-    // Addresses that cannot be decoded lead to no route, and no hook sees them.
+    // URLs that cannot be decoded reach no route and no hook.
     frameworkErrors: (error, request, reply) => {
       setSecurityHeaders(reply, { isHttps });
       answerError(error, request, reply, log);
@@ -123,11 +123,11 @@ function refuseAddress(
   const refusal =
     other.length > 0
       ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
-      : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
+      : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this URL');
   return answerError(refusal, request, reply, log);
 }
 
-/** Addresses of screens: whatever a browser shows that is not the API's. */
+/** True for URLs of screens: anything a browser displays outside of /api. */
 function isForPage(request: FastifyRequest): boolean {
   const { method, headers } = request;
   const address = addressOf(request);

@@ -1,4 +1,4 @@
-// Opens the database for the server, and listens.
+// Starts the API server: opens the database, listens, and starts the periodic services.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { createEventPruner } from '../engine/services/event-pruner.ts';
@@ -24,23 +24,23 @@ import { offerFirstAccount } from './operations/offer-first-account.ts';
 import { createServer } from './server.ts';
 import { Slots } from './requests/slots.ts';
 
-/** Files that are read and jobs that are removed or cancelled at once. */
+/** Maximum number of concurrent background tasks, such as ingests, removals and cancellations. */
 const BACKGROUND_AT_ONCE = 4;
 
 export interface ApiOptions {
   databaseUrl: string;
-  /** Jobs can be made for these; their handlers run here only in time slices. */
+  /** Pipelines of which jobs can be created. Their handlers run in this process only in time slices. */
   pipelines: readonly Pipeline[];
   settings: Settings;
-  /** Configured sources of files. Default: none. */
+  /** Configured file sources. Default: none. */
   sources?: readonly SourceConfig[];
-  /** How long requests under way are waited for at the end. Default: not at all. */
+  /** Time that running requests get when the server stops, in milliseconds. Default: 0. */
   graceMs?: number;
   log: Logger;
 }
 
 export interface RunningApi {
-  /** Where it listens. */
+  /** URL of the address it listens on. */
   url: string;
   server: FastifyInstance;
   context: ApiContext;
@@ -54,7 +54,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     url: databaseUrl,
     applicationName: 'rowmill api',
     deadlineMs: settings.databaseDeadlineMs,
-    onError: (error: Error) => log.warn({ error: error.message }, 'a database connection failed'),
+    onError: (error: Error) => log.warn({ error: error.message }, 'database connection failed'),
   };
   const forReads = Math.floor(settings.apiConnections / 2);
   const db = new Database({
@@ -68,7 +68,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const notifier = new WorkNotifier(db);
   const metrics = createApiMetrics(engine, reads);
   const streams = new EventHub(engine, (error) =>
-    log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
+    log.warn({ error: (error as Error).message }, 'reading job events failed'),
   );
   const context: ApiContext = {
     engine,
@@ -122,7 +122,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   }
 }
 
-/** Without accounts only this machine may reach it. */
+/** Without accounts the server may only be reachable from this machine. */
 function checkAddress({ authentication, apiHost }: Settings): void {
   if (authentication !== 'password' && authentication !== 'none')
     throw new RowmillError(
@@ -136,15 +136,18 @@ function checkAddress({ authentication, apiHost }: Settings): void {
     );
 }
 
-/** Passwords and sessions would be read on the way. */
+/** Passwords and session tokens could be intercepted. */
 function warnOfPlainHttp({ authentication, apiPublicUrl }: Settings, log: Logger): void {
   const { protocol, hostname } = new URL(apiPublicUrl);
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (authentication === 'password' && protocol === 'http:' && !isHere)
-    log.warn({ url: apiPublicUrl }, 'people sign in over plain http: use https and set apiPublicUrl to it');
+    log.warn(
+      { url: apiPublicUrl },
+      'sign-in uses plain http: serve the page over https and set apiPublicUrl',
+    );
 }
 
-/** Members would expect to find them. */
+/** Members might wonder why they do not see these sources. */
 function warnOfOpenSources(
   { authentication }: Settings,
   sources: readonly SourceConfig[],
@@ -152,5 +155,5 @@ function warnOfOpenSources(
 ): void {
   const open = sources.filter(({ owner }) => owner === undefined).map(({ name }) => name);
   if (authentication === 'password' && open.length > 0)
-    log.warn({ sources: open }, 'sources without an owner are for administrators only');
+    log.warn({ sources: open }, 'sources without an owner are visible to administrators only');
 }

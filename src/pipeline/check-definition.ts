@@ -1,4 +1,4 @@
-// Checks a definition once, when it is defined: nothing of it is checked at run time.
+// Checks a definition once, when it is defined, so that nothing has to be checked at run time.
 import { JOB_OUTPUTS } from '../core/files/output-format.ts';
 import { distinctCounters, isCounter } from '../core/items/counter.ts';
 import { checkFields, checkKeys } from './check-keys.ts';
@@ -12,15 +12,15 @@ import type { PipelineDefinition } from './pipeline-definition.ts';
 export function checkDefinition(definition: PipelineDefinition): void {
   if (typeof definition !== 'object' || definition === null) {
     throw invalidPipeline(
-      `expected definePipeline to be given a definition, got ${kindOfValue(definition)}`,
+      `expected a pipeline definition, got ${kindOfValue(definition)}`,
       'Write definePipeline({ name: "prices", phases: [{ name: "lookup", run: async (row) => … }] }).',
     );
   }
   const { name, input, params, summary = [], strategies = [], resources = {}, counters = [] } = definition;
   const key = keyFields(definition);
   checkName(definition);
-  checkSchema(`input of pipeline ${name}`, input, 'leave input out to get rows as they are stored');
-  checkSchema(`params of pipeline ${name}`, params, 'leave params out to take anything');
+  checkSchema(`input of pipeline ${name}`, input, 'omit input to get rows as they are stored');
+  checkSchema(`params of pipeline ${name}`, params, 'omit params to accept anything');
   checkResources(name, resources);
   checkCounters(name, counters);
   checkNames(name, 'key', key);
@@ -45,7 +45,7 @@ function checkName({ name, version }: PipelineDefinition): void {
   if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
     throw invalidPipeline(
       `expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
-      'Choose a name that stays: jobs are stored with it and find their pipeline by it.',
+      'Choose a permanent name: jobs are stored with it and find their pipeline by it.',
     );
   }
   if (version === undefined || version === null) return;
@@ -66,7 +66,7 @@ function checkSchema(what: string, schema: PipelineDefinition['input'], otherwis
 function checkCounters(pipeline: string, counters: readonly unknown[]): void {
   if (!Array.isArray(counters) || !counters.every(isCounter))
     throw invalidPipeline(
-      `expected the counters of pipeline ${pipeline} to be a list of what defineCounter gave`,
+      `expected the counters of pipeline ${pipeline} to be a list of counters from defineCounter`,
       'Write counters: [annotations], with const annotations = defineCounter({ … }).',
     );
   distinctCounters(counters);
@@ -108,7 +108,7 @@ function checkPhases(definition: PipelineDefinition): void {
     if (seen.has(phase.name))
       throw invalidPipeline(
         `pipeline ${name} has two phases named ${phase.name}`,
-        'Give each phase a name of its own.',
+        'Give each phase a different name.',
       );
     seen.add(phase.name);
     checkPhase(name, phase, resources);
@@ -121,7 +121,7 @@ function checkCallbacks(definition: PipelineDefinition): void {
     if (callback === undefined || typeof callback === 'function') continue;
     throw invalidPipeline(
       `expected ${key} of pipeline ${definition.name} to be a function, got ${kindOfValue(callback)}`,
-      `Write ${key}: async (…, context) => …, and do not call it there.`,
+      `Write ${key}: async (…, context) => …, without calling it.`,
     );
   }
 }

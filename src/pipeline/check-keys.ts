@@ -1,4 +1,4 @@
-// Keys of a definition that nothing reads: a misspelt option would be left out without a word.
+// Refuses unknown keys of a definition: a misspelt option would be ignored silently.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { fieldsOf } from './input-schema.ts';
@@ -8,7 +8,7 @@ import { IMAGE_HEADERS } from '../core/items/image-rows.ts';
 import type { ManyPhase, SinglePhase } from './pipeline.ts';
 import type { PipelineDefinition } from './pipeline-definition.ts';
 
-/** A list that the compiler keeps complete: a key that is missing here does not compile. */
+/** The compiler keeps this list complete: a missing key does not compile. */
 const keysOf = <Of>(keys: Record<keyof Of, true>): string[] => Object.keys(keys);
 
 const PIPELINE_KEYS = keysOf<PipelineDefinition>({
@@ -64,11 +64,11 @@ function refuseUnknown(where: string, given: unknown, known: readonly string[]):
   for (const key of Object.keys(given))
     if (!known.includes(key))
       throw new RowmillError('PIPELINE_INVALID', `unknown key of ${where}: ${key}${didYouMean(key, known)}`, {
-        hint: `Known are ${known.join(', ')}.`,
+        hint: `Known keys are ${known.join(', ')}.`,
       });
 }
 
-/** Names of fields that the schema does not have: no row would have a value for them. */
+/** Refuses fields that are not in the schema, because no row would have a value for them. */
 export function checkFields(
   pipeline: string,
   what: 'key' | 'summary',
@@ -77,7 +77,7 @@ export function checkFields(
 ): void {
   if (takesMoreFields(schema)) return;
   const fields = fieldsOf(schema)?.map(({ name }) => name);
-  // Rows of images have columns of their own.
+  // Rows of image jobs have additional columns.
   const known = fields && [...fields, ...IMAGE_HEADERS];
   const unknown = known && names.find((name) => !known.includes(name));
   if (unknown === undefined || !fields) return;
@@ -88,7 +88,7 @@ export function checkFields(
   );
 }
 
-/** z.looseObject and its kind keep fields that they do not name. */
+/** True for schemas such as z.looseObject, which keep fields that they do not name. */
 function takesMoreFields(schema: unknown): boolean {
   const { _zod, rest } = (schema ?? {}) as { _zod?: { def?: { catchall?: unknown } }; rest?: unknown };
   return _zod?.def?.catchall !== undefined || rest !== undefined;

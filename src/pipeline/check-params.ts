@@ -1,4 +1,4 @@
-// Parameters of a job, checked by the pipeline before there is a job. The job keeps them as the schema gives them back.
+// Checks the parameters of a job against the pipeline before the job is created. The job stores the parsed values.
 import { checkInput } from './input-schema.ts';
 import type { Pipeline } from './pipeline.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -7,11 +7,7 @@ export async function checkParams({ name, params: schema }: Pipeline, params: un
   if (schema === undefined) return params ?? {};
   const checked = await checkInput(schema, params ?? {});
   if (checked.ok) return checked.input;
-  throw new RowmillError(
-    'REQUEST_INVALID',
-    `expected other params for pipeline ${name}: ${checked.message}`,
-    {
-      hint: 'The pipeline says what it takes: `params` of its definition, or GET /api/pipelines.',
-    },
-  );
+  throw new RowmillError('REQUEST_INVALID', `invalid params for pipeline ${name}: ${checked.message}`, {
+    hint: 'See `params` in the definition of the pipeline, or GET /api/pipelines.',
+  });
 }

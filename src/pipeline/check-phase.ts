@@ -6,7 +6,7 @@ import { invalidPipeline, kindOfValue } from './invalid-pipeline.ts';
 import { checkUses } from './phase-resources.ts';
 import type { Phase, SinglePhase } from './pipeline.ts';
 
-/** Timers cannot measure more, and fire at once instead. */
+/** The longest delay of a timer. Longer timers fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 export function checkPhase(
@@ -25,7 +25,7 @@ export function checkPhase(
   if (phase.priority !== undefined && !isWhole(phase.priority, -1000, 1000))
     throw invalidPipeline(
       `expected priority of ${where} to be a whole number from -1000 to 1000, got ${String(phase.priority)}`,
-      'Higher ones are served first; the default is 0.',
+      'Phases with a higher priority are served first; the default is 0.',
     );
 }
 
@@ -38,7 +38,7 @@ function checkHandler(where: string, phase: Phase): void {
   if (typeof (run ?? runMany) !== 'function')
     throw invalidPipeline(
       `expected ${run === undefined ? 'runMany' : 'run'} of ${where} to be a function, got ${kindOfValue(run ?? runMany)}`,
-      'Write run: async (row, context) => …, and do not call it there.',
+      'Write run: async (row, context) => …, without calling it.',
     );
   if (runMany !== undefined) {
     if (thread) throw invalidPipeline(`expected ${where} to have run: a thread takes one item at a time`);
@@ -79,7 +79,7 @@ function checkRetry(where: string, phase: Phase): void {
     if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || maxAttempts < 1)) {
       throw invalidPipeline(
         `expected maxAttempts for ${errorClass} in ${where} to be a whole number from 1, got ${maxAttempts}`,
-        'It counts all calls: 1 means that nothing is tried again.',
+        'It counts all calls: 1 means no retries.',
       );
     }
     for (const [key, max] of Object.entries({ baseMs: MAX_TIMER_MS, factor: 1000, capMs: MAX_TIMER_MS })) {
@@ -87,7 +87,7 @@ function checkRetry(where: string, phase: Phase): void {
       if (value === undefined || (typeof value === 'number' && value >= 0 && value <= max)) continue;
       throw invalidPipeline(
         `expected ${key} for ${errorClass} in ${where} to be a number from 0 to ${max}, got ${typeof value === 'number' ? value : kindOfValue(value)}`,
-        'The wait before a try is random, up to baseMs times factor for each try before it, and never more than capMs.',
+        'The delay before a retry is random, up to baseMs multiplied by factor for each earlier attempt, and at most capMs.',
       );
     }
   }
@@ -97,7 +97,7 @@ function checkCost(where: string, cost: unknown): void {
   if (cost === undefined || typeof cost === 'function' || isAmount(cost)) return;
   throw invalidPipeline(
     `expected cost of ${where} to be a number from 0 or a function of the row, got ${typeof cost === 'number' ? cost : kindOfValue(cost)}`,
-    'It is the estimate of one call, in the units of the budget: docs/budgets.md.',
+    'Give the estimated cost of one call, in budget units. See docs/budgets.md.',
   );
 }
 

@@ -6,7 +6,7 @@ import { definePipeline, isPipeline } from './define-pipeline.ts';
 const run = () => ({});
 
 describe('a definition', () => {
-  it('is data, frozen and marked', () => {
+  it('becomes a frozen, marked object', () => {
     const pipeline = definePipeline({ name: 'a.b-c_1', phases: [{ name: 'first', run, concurrency: 3 }] });
     expect(pipeline).toMatchObject({
       name: 'a.b-c_1',
@@ -17,12 +17,15 @@ describe('a definition', () => {
     expect(isPipeline(pipeline)).toBe(true);
   });
 
-  it.each([null, undefined, 5, {}, { name: 'x', phases: [] }])('is not any other value: %j', (value) => {
-    expect(isPipeline(value)).toBe(false);
-  });
+  it.each([null, undefined, 5, {}, { name: 'x', phases: [] }])(
+    'is not recognized in other values: %j',
+    (value) => {
+      expect(isPipeline(value)).toBe(false);
+    },
+  );
 });
 
-describe('a bad definition', () => {
+describe('an invalid definition', () => {
   const first = { name: 'first', run };
   const many = { name: 'first', runMany: () => [], batch: { maxItems: 5 } };
   const nameRule =
@@ -41,7 +44,7 @@ describe('a bad definition', () => {
       { name: 'p', input: null, phases: [first] },
       'expected the input of pipeline p to be a Standard Schema such as z.object(…), got null',
     ],
-    [undefined, 'expected definePipeline to be given a definition, got undefined'],
+    [undefined, 'expected a pipeline definition, got undefined'],
     [{ name: 'p' }, 'expected pipeline p to have at least one phase, got undefined'],
     [{ name: 'p', phases: [] }, 'expected pipeline p to have at least one phase, got none'],
     [{ name: 'p', phases: {} }, 'expected pipeline p to have at least one phase, got an object'],
@@ -134,26 +137,26 @@ describe('a bad definition', () => {
       { name: 'p', phases: [{ ...first, timeoutMs: -1 }] },
       'expected timeoutMs of phase first of pipeline p to be a whole number from 1, got -1',
     ],
-  ])('says what was expected (%#)', (definition, message) => {
+  ])('is refused with what was expected (%#)', (definition, message) => {
     const define = () => definePipeline(definition as Parameters<typeof definePipeline>[0]);
     expect(define).toThrow(RowmillError);
     expect(define).toThrow(expect.objectContaining({ code: 'PIPELINE_INVALID', message }));
   });
 
   // A timer of more than 2^31 - 1 ms fires after 1 ms.
-  it('does not ask for more time than a timer can measure', () => {
+  it('is refused if a timeout is longer than a timer can measure', () => {
     expect(() => definePipeline({ name: 'p', phases: [{ ...first, timeoutMs: 2 ** 31 }] })).toThrow(
       RowmillError,
     );
   });
 
-  it.each([null, undefined])('does not have a phase that is %j', (phase) => {
+  it.each([null, undefined])('is refused if a phase is %j', (phase) => {
     const define = () => definePipeline({ name: 'p', phases: [phase as unknown as typeof first] });
     expect(define).toThrow(RowmillError);
   });
 });
 
-describe('a definition with a key that nothing reads', () => {
+describe('a definition with an unknown key', () => {
   const run = (row: unknown) => row;
   const input = z.object({ sku: z.string(), title: z.string() });
 
@@ -189,13 +192,13 @@ describe('a definition with a key that nothing reads', () => {
     ],
     ['resources', { phases: [{ name: 'a', run, resources: ['toString'] }] }, 'got toString'],
     ['resources', { resources: { prices: { rate: 5, ratePerSec: 5 } } }, 'got rate'],
-  ])('or with a name that is not known is refused: %s', (_, given, message) => {
+  ])('or with an unknown name is refused: %s', (_, given, message) => {
     expect(() =>
       definePipeline({ name: 'p', input, phases: [{ name: 'a', run }], ...given } as never),
     ).toThrow(message);
   });
 
-  it('is not one whose schema keeps fields that it does not name', () => {
+  it('is accepted if its schema keeps fields that it does not name', () => {
     const loose = z.looseObject({ sku: z.string() });
     expect(definePipeline({ name: 'p', input: loose, key: 'ean', phases: [{ name: 'a', run }] }).key).toEqual(
       ['ean'],

@@ -1,4 +1,4 @@
-// Makes a pipeline of what a developer writes.
+// Turns a definition into a checked pipeline.
 import type { Ability } from '../core/claims/ability.ts';
 import type { StoredValue } from '../core/items/stored-value.ts';
 import { checkDefinition, keyFields } from './check-definition.ts';
@@ -7,12 +7,13 @@ import { type Phase, PIPELINE, type Pipeline } from './pipeline.ts';
 import { callbacksOf, type PipelineCallbacks } from './pipeline-callbacks.ts';
 import type { PhaseOf, PipelineDefinition, PipelineOf, PipelineOptions } from './pipeline-definition.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever is wrong elsewhere in a definition, its handlers add no errors to it.
+// biome-ignore lint/suspicious/noExplicitAny: an error elsewhere in a definition must not cause more errors in its handlers.
 type Any = any;
 
 /**
- * Each phase knows what the one before returned, up to twenty of them; `previous` of later ones is unknown. One type
- * parameter per phase, because TypeScript infers from one element of a list to the next only into parameters of their own.
+ * Defines a pipeline. Throws PIPELINE_INVALID if the definition is wrong. `previous` of each phase has the type that
+ * the phase before returns, for up to twenty phases; after that it is unknown. Each phase has its own type parameter,
+ * because TypeScript infers from one element of a list to the next only through separate parameters.
  */
 export function definePipeline<
   A = Any,

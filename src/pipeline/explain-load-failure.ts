@@ -1,15 +1,15 @@
-// Says in a sentence why a pipeline module could not be imported, and what to do about it.
+// Explains why a pipeline module could not be imported, and what to do about it.
 import { basename, isAbsolute, relative } from 'node:path';
 import { describe } from '../core/errors/classify-error.ts';
 import { isErrorCode, RowmillError } from '../core/errors/rowmill-error.ts';
 
 const MISSING_MODULE = /Cannot find (?:module|package) '([^']+)'/;
-/** What a compiler makes of a call of an imported name. */
+/** A compiled call of an imported name. */
 const COMPILED_NAME = /\(0 ?, ?_\w+\.(\w+)\)/g;
 
 export function explainLoadFailure(path: string, file: string, cause: unknown): RowmillError {
   const message = describe(cause);
-  // By its fields: the module may use another copy of this one.
+  // Recognized by its fields, because the module may use another copy of RowmillError.
   const { code, hint, stack } = (cause ?? {}) as { code?: unknown; hint?: unknown; stack?: unknown };
   if (isErrorCode(code))
     return new RowmillError('PIPELINE_INVALID', `${path}: ${message}`, {
@@ -35,20 +35,20 @@ export function explainLoadFailure(path: string, file: string, cause: unknown): 
 
   if (message.startsWith('Unknown file extension')) {
     return failure(
-      `${path} is no module: expected a name that ends in .ts, .mts, .js or .mjs`,
-      'The pipeline comes first and the rows after it: rowmill run pipeline.ts rows.csv',
+      `${path} is not a module: expected a name that ends in .ts, .mts, .js or .mjs`,
+      'Give the pipeline first, then the rows: rowmill run pipeline.ts rows.csv',
       cause,
     );
   }
   const line = lineIn(file, stack);
   return failure(
     `${path} threw while it was loaded${line}: ${message.replace(COMPILED_NAME, '$1')}`,
-    'Correct it, or move what may fail into a handler: the module is loaded by every worker.',
+    'Correct it, or move code that may fail into a handler: every worker loads the module.',
     cause,
   );
 }
 
-/** The message has two lines: the problem, then file:line:column. */
+/** Parses a two-line message: the problem, then file:line:column. */
 function readParseError(
   message: string,
 ): { what: string; where: string; line: string; column: number } | null {
@@ -68,7 +68,7 @@ function missingModule(path: string, file: string, missing: string, cause: unkno
   if (missing.startsWith('.') || isAbsolute(missing)) {
     return failure(
       `${who} imports ${missing}, which does not exist`,
-      `Correct the path; it counts from the folder of ${basename(from)} and ends in .ts or .js.`,
+      `Correct the path: it is relative to the folder of ${basename(from)} and ends in .ts or .js.`,
       cause,
     );
   }
@@ -77,13 +77,13 @@ function missingModule(path: string, file: string, missing: string, cause: unkno
     .slice(0, missing.startsWith('@') ? 2 : 1)
     .join('/');
   return failure(
-    `${who} imports the package ${missing}, which is not installed there`,
+    `${who} imports the package ${missing}, which is not installed`,
     `Install it in the project of the pipeline: npm install ${name}`,
     cause,
   );
 }
 
-/** Columns are those of the compiled text and would mislead; lines are kept. */
+/** Finds the line in the stack. Columns refer to the compiled text and would mislead; lines are kept. */
 function lineIn(file: string, stack: unknown): string {
   if (typeof stack !== 'string') return '';
   const at = stack.indexOf(`${file}:`);

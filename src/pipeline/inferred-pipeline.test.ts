@@ -1,5 +1,6 @@
-// Types that the compiler infers for a pipeline, from its definition to its results. `npm run types` checks these; each
-// `@ts-expect-error` stands on the line before the one mistake of its definition, and no other line may have an error.
+// Types that the compiler infers for a pipeline, from its definition to its results. `npm run types` checks these.
+// Each `@ts-expect-error` is on the line before the one mistake of its definition, and no other line may have an
+// error.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
@@ -20,7 +21,7 @@ const product = z.object({ sku: z.string(), price: z.coerce.number() });
 describe('the types of a definition', () => {
   const product = z.object({ sku: z.string(), price: z.coerce.number() });
 
-  it('give a handler the output of the schema, and no previous in the first phase', () => {
+  it('give a handler the output of the schema, and undefined as previous in the first phase', () => {
     definePipeline({
       name: 'typed',
       input: product,
@@ -80,7 +81,7 @@ describe('the types of a definition', () => {
     });
   });
 
-  it('leave verdicts out of previous: an item with a verdict does not get that far', () => {
+  it('leave verdicts out of previous, because an item with a verdict does not reach the next phase', () => {
     definePipeline({
       name: 'typed',
       input: product,
@@ -168,7 +169,7 @@ describe('the types of a definition', () => {
     expect(() => definePipeline({ name: 'typed', phases: [both] })).toThrow(RowmillError);
   });
 
-  it('hand on what JSON gives back: a Date is text, undefined is null, functions are gone', () => {
+  it('pass on the value after a JSON round trip: a Date is text, undefined is null, functions are gone', () => {
     definePipeline({
       name: 'typed',
       phases: [
@@ -194,7 +195,7 @@ describe('the types of a definition', () => {
     });
   });
 
-  it('give costs and keys of resources the row before the schema has changed it', () => {
+  it('give costs and resource keys the row before the schema parses it', () => {
     const coerced = z.object({ url: z.string(), price: z.coerce.number() });
     definePipeline({
       name: 'typed',
@@ -238,7 +239,7 @@ describe('the types of a definition', () => {
 });
 
 describe('phases in a row', () => {
-  it('know what the one before returned, and the last one gives the result: one to ten of them', () => {
+  it('know the return type of the one before, and the last one gives the result: one to ten phases', () => {
     const a = { name: 'a', run: () => ({ a: 1 }) };
     const only = definePipeline({ name: 'typed', phases: [a] });
     expectTypeOf<ResultOf<typeof only>>().toEqualTypeOf<{ a: number }>();
@@ -276,7 +277,7 @@ describe('phases in a row', () => {
     expectTypeOf<ResultOf<typeof ten>>().toEqualTypeOf<{ j: number; at: string }>();
   });
 
-  it('do so up to the twentieth; those behind it are given unknown', () => {
+  it('do so up to the twentieth; later ones get unknown', () => {
     const next = { name: 'next', run: (_: unknown, { previous }: { previous: number }) => previous + 1 };
     const phases = [
       { ...next, name: '1', run: () => 1 },
@@ -306,11 +307,11 @@ describe('phases in a row', () => {
     const more = definePipeline({ name: 'typed', phases: [...phases, last, untyped] });
     expectTypeOf<ResultOf<typeof more>>().toBeUnknown();
     expect(more.phases).toHaveLength(21);
-    // @ts-expect-error: what the twentieth returned is not known to be a number
+    // @ts-expect-error: the return type of the twentieth is unknown here
     definePipeline({ name: 'typed', phases: [...phases, last, { ...next, name: '21' }] });
   });
 
-  it('may be a list that is made while the program runs, or have types of their own', () => {
+  it('may be a list built at run time, or have their own type annotations', () => {
     const made = definePipeline({ name: 'typed', phases: ['a', 'b'].map((name) => ({ name, run })) });
     expectTypeOf<ResultOf<typeof made>>().toBeUnknown();
     const lookup: Phase<{ sku: string }, undefined, { price: number }> = {
@@ -329,7 +330,7 @@ describe('phases in a row', () => {
 describe('params', () => {
   const params = z.object({ since: z.date(), mode: z.enum(['add', 'replace']).default('add') });
 
-  it('are given to handlers and callbacks as JSON gives back what their schema made of them', () => {
+  it('reach handlers and callbacks as parsed by their schema, after a JSON round trip', () => {
     definePipeline({
       name: 'typed',
       params,
@@ -356,7 +357,7 @@ describe('params', () => {
     }
   });
 
-  it('are whatever was given when there is no schema', () => {
+  it('are passed on unchanged when there is no schema', () => {
     const pipeline = definePipeline({
       name: 'typed',
       phases: [
@@ -371,7 +372,7 @@ describe('params', () => {
   });
 });
 
-describe('what goes in and comes out', () => {
+describe('input and results', () => {
   const prices = definePipeline({
     name: 'prices',
     input: product.transform(({ sku, price }) => ({ id: sku, cents: price * 100 })),
@@ -395,12 +396,12 @@ describe('what goes in and comes out', () => {
   const rows = [{ sku: 'lamp', price: '3' }];
   const params = { currency: 'EUR', digits: '2' };
 
-  it('is typed by the schemas as they take it, and by the last phase', () => {
+  it('are typed by the schemas and by the last phase', () => {
     expectTypeOf(prices).toEqualTypeOf<Prices>();
     expectTypeOf(prices).toExtend<Pipeline>();
   });
 
-  it('is so in the library', () => {
+  it('have these types in the library', () => {
     const use = async (rowmill: Rowmill) => {
       await rowmill.createJob(prices, { params });
       const jobId = await rowmill.submit(prices, rows, { params });
@@ -423,11 +424,11 @@ describe('what goes in and comes out', () => {
     expect(use).toBeTypeOf('function');
   });
 
-  it('does not show the inside of the library', () => {
+  it('do not expose library internals', () => {
     expectTypeOf<keyof Rowmill>().extract<'context' | symbol>().toBeNever();
   });
 
-  it('is so in the testing kit', async () => {
+  it('have these types in the testing kit', async () => {
     const { results } = await runPipeline(prices, rows, { params });
     expect(results[0]!.result?.cents).toBe(300);
     expectTypeOf(results[0]!.result).toEqualTypeOf<{ cents: number; at: string } | null>();
@@ -441,7 +442,7 @@ describe('what goes in and comes out', () => {
     >().returns.resolves.toHaveProperty('results');
   });
 
-  it('is any object, when there is no schema', () => {
+  it('accept any object when there is no schema', () => {
     interface Own {
       sku: string;
     }
@@ -452,7 +453,7 @@ describe('what goes in and comes out', () => {
 });
 
 describe('names of a definition', () => {
-  it('are those of the fields: key and summary', () => {
+  it('are checked against the fields: key and summary', () => {
     definePipeline({
       name: 'typed',
       input: product,
@@ -486,7 +487,7 @@ describe('names of a definition', () => {
     ).toThrow(RowmillError);
   });
 
-  it('are those of its resources', () => {
+  it('are checked against its resources', () => {
     const resources = { shop: { concurrency: 3 }, model: { ratePerSecond: 5 } };
     definePipeline({
       name: 'typed',
@@ -542,7 +543,7 @@ describe('names of a definition', () => {
     ).toThrow(RowmillError);
   });
 
-  it('are those of its strategies', () => {
+  it('are checked against its strategies', () => {
     definePipeline({
       name: 'typed',
       strategies: ['exact', 'similar'],
@@ -575,7 +576,7 @@ describe('names of a definition', () => {
 describe('one mistake', () => {
   const refused = (define: () => unknown) => expect(define).toThrow(RowmillError);
 
-  it('is one error, on its line: a property of a phase', () => {
+  it('causes one error, on its line: a property of a phase', () => {
     refused(() =>
       definePipeline({
         name: 'typed',
@@ -628,7 +629,7 @@ describe('one mistake', () => {
     );
   });
 
-  it('is one error, on its line: a property of the pipeline', () => {
+  it('causes one error, on its line: a property of the pipeline', () => {
     refused(() =>
       definePipeline({
         name: 'typed',
@@ -642,7 +643,7 @@ describe('one mistake', () => {
     );
   });
 
-  it('is one error, on its line: in a handler', () => {
+  it('causes one error, on its line: in a handler', () => {
     definePipeline({
       name: 'typed',
       input: product,

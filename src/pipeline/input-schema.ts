@@ -1,4 +1,4 @@
-// The pipeline's input schema, as far as Rowmill has to understand it: any Standard Schema (zod, valibot, arktype …).
+// The parts of an input schema that Rowmill needs, for any Standard Schema (zod, valibot, arktype …).
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { MAX_ERROR_LENGTH } from '../core/errors/classify-error.ts';
 import { issueWords } from '../core/items/issue-words.ts';
@@ -11,7 +11,7 @@ export type Checked = { ok: true; input: unknown } | { ok: false; message: strin
 
 const MAX_ISSUES = 10;
 
-/** Resolved at once unless the schema is asynchronous. */
+/** Checks an input against the schema. The result is a promise only if the schema is asynchronous. */
 export function checkInput(schema: InputSchema, input: unknown): Checked | Promise<Checked> {
   try {
     const validated = schema['~standard'].validate(input);
@@ -24,12 +24,12 @@ export function checkInput(schema: InputSchema, input: unknown): Checked | Promi
 }
 
 export interface SchemaIssue {
-  /** Path of the field; null: the row as a whole. */
+  /** Path of the field; null for the row as a whole. */
   field: string | null;
   message: string;
 }
 
-/** The same, one by one. */
+/** Like `checkInput`, but returns each issue separately. */
 export async function listIssues(schema: InputSchema, input: unknown): Promise<SchemaIssue[]> {
   try {
     const { issues = [] } = await schema['~standard'].validate(input);
@@ -69,7 +69,7 @@ function refused(error: unknown): Checked {
   return { ok: false, message: toStorableText(String(message), MAX_ERROR_LENGTH) };
 }
 
-/** The fields of an object schema whose library shows them (zod: `shape`, valibot: `entries`); null otherwise. */
+/** Fields of an object schema if its library exposes them (zod: `shape`, valibot: `entries`); null otherwise. */
 export function fieldsOf(schema: InputSchema | undefined): InputField[] | null {
   const { shape, entries } = (schema ?? {}) as { shape?: unknown; entries?: unknown };
   const fields = shape ?? entries;

@@ -1,11 +1,11 @@
-// The refusal of a definition, and words for the value that was given.
+// The error for an invalid definition, and names for values in its message.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export function invalidPipeline(message: string, hint?: string): RowmillError {
   return new RowmillError('PIPELINE_INVALID', message, hint === undefined ? {} : { hint });
 }
 
-/** For people: what they gave in place of what was expected. */
+/** Names the kind of an unexpected value in an error message. */
 export function kindOfValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'a list';

@@ -1,4 +1,4 @@
-// What a handler gets beside its input.
+// The context that a handler gets besides its input.
 import type { Readable } from 'node:stream';
 import type { Counter, CounterKey, CountMode } from '../core/items/counter.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -6,36 +6,39 @@ import type { Logger } from '../platform/logger.ts';
 /** Parameters of a job whose pipeline has no schema for them. */
 export type AnyParams = Readonly<Record<string, unknown>>;
 
+/** Context of one handler call. */
 export interface ItemContext<Previous = unknown, Params = AnyParams, Strategy = string | undefined> {
   readonly jobId: string;
+  /** Position of the item in the job, from 0. */
   readonly seq: number;
+  /** Run of the job, from 1; each rerun adds one. */
   readonly generation: number;
-  /** Counts calls of this phase for this item, from 1. */
+  /** Number of this call of the phase for this item, from 1. */
   readonly attempt: number;
-  /** Parameters of the job, as the pipeline's `params` schema left them; do not change them. */
+  /** Parameters of the job, as parsed by the pipeline's `params` schema. Do not change them. */
   readonly params: Params;
-  /** Which of the pipeline's strategies it is the turn of: the next one after each time it was not found. */
+  /** Current strategy of the pipeline. After each `notFound` the next one is used. */
   readonly strategy: Strategy;
-  /** The same on every attempt: pass it to services that can recognise a repeated request. */
+  /** The same for every attempt: pass it to services that detect repeated requests. */
   readonly idempotencyKey: string;
-  /** What the phase before returned; undefined in the first. */
+  /** Value returned by the previous phase; undefined in the first phase. */
   readonly previous: Previous;
-  /** Aborts when the time is over, the lease is lost or the worker stops. */
+  /** Aborts on timeout, when the lease is lost, and when the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * Adds a row to the job, once per key: a URL that was found, say. It is stored together with the outcome of this item,
-   * and not at all when this call fails. The job is done when the last of them is.
+   * Adds a row to the job, once per key, such as a URL that was found. It is stored together with the outcome of this
+   * item, and discarded if this call fails. The job finishes only after all added rows are finished.
    */
   emit(key: string, input: Record<string, unknown>, options?: { priority?: number }): void;
   /**
-   * What this call really cost, in the units of the budget; several calls of it add up. Without it, what the phase says
-   * as its `cost` counts.
+   * Reports the actual cost of this call, in budget units; several reports add up. Without a report the `cost` of the
+   * phase counts.
    */
   cost(amount: number): void;
   /**
-   * Feeds a counter of the pipeline: adds to what the (scope, entity) has, or replaces it. It counts when this call ends
-   * well, together with its outcome, and once: what is retried, lost or reprocessed is not counted twice.
+   * Adds to the counter values of a (scope, entity), or replaces them. The change is stored with the outcome of this
+   * call if it succeeds, and exactly once: retried, lost or rerun calls are not counted twice.
    */
   count<Measure extends string>(
     counter: Counter<Measure>,
@@ -43,11 +46,11 @@ export interface ItemContext<Previous = unknown, Params = AnyParams, Strategy = 
     measured: { readonly [Each in Measure]?: number | undefined },
     mode?: CountMode,
   ): void;
-  /** Bytes from the blob store: an image of an image job, by its `blob`. */
+  /** Opens a file in the blob store, such as the image of a row of an image job, by its `blob`. */
   openFile(key: string): Promise<Readable>;
 }
 
-/** One of the items of a call of `runMany`. Its own signal aborts also when its lease alone is lost. */
+/** One item of a `runMany` call. Its own signal also aborts if only its lease is lost. */
 export interface BatchItem<
   Input = unknown,
   Previous = unknown,
@@ -57,14 +60,13 @@ export interface BatchItem<
   readonly input: Input;
 }
 
-/** Fields that the items of a call share. */
+/** Context shared by all items of a `runMany` call. */
 export interface BatchContext<Params = AnyParams> {
   readonly jobId: string;
-  /** Parameters of the job. */
   readonly params: Params;
-  /** Aborts when the time of the call is over, the worker stops, or no answer of it would count any more. */
+  /** Aborts on timeout, when the worker stops, and when no result of the call can be stored any more. */
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** What the whole call really cost: equal parts of it go to its items. */
+  /** Reports the actual cost of the whole call, which is divided equally among its items. */
   cost(amount: number): void;
 }

@@ -1,4 +1,4 @@
-// What a newcomer meets: each mistake is answered with a sentence that names the module, and with what to do.
+// Mistakes that newcomers make: each error names the module, and its hint says what to do.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,8 +35,8 @@ async function failureOf(paths: string[]): Promise<{ message: string; hint: stri
   return { message: message.replaceAll(`${folder}/`, ''), hint, code };
 }
 
-describe('a module that is right', () => {
-  it('gives its pipelines in order, each once, by whatever name it exports them', async () => {
+describe('a valid module', () => {
+  it('yields its pipelines in order and without duplicates, whatever their export names', async () => {
     const one = write('one.ts', `${imports}export const a = ${pipeline('a')}; export default a;`);
     const two = write(
       'two.mjs',
@@ -47,11 +47,17 @@ describe('a module that is right', () => {
   });
 });
 
-describe('a module that is wrong', () => {
+describe('an invalid module', () => {
   it.each<
     [what: string, file: string, source: string | null, message: string | RegExp, hint: string | RegExp]
   >([
-    ['is not there', 'absent.ts', null, 'there is no file absent.ts', /^Check the path; it counts from \//],
+    [
+      'is not there',
+      'absent.ts',
+      null,
+      'there is no file absent.ts',
+      /^Check the path: it is relative to \//,
+    ],
     [
       'is a folder',
       'folder.ts',
@@ -63,7 +69,7 @@ describe('a module that is wrong', () => {
       'is a file of rows',
       'rows.csv',
       'a,b\n',
-      /^rows\.csv is no module/,
+      /^rows\.csv is not a module/,
       /rowmill run pipeline\.ts rows\.csv$/,
     ],
     [
@@ -77,22 +83,22 @@ describe('a module that is wrong', () => {
       'exports a plain object',
       'plain.ts',
       'export default { name: "a", phases: [] };',
-      'plain.ts exports default, which has phases but is no pipeline',
-      'Pass it to definePipeline and export what that returns.',
+      'plain.ts exports default, which has phases but is not a pipeline',
+      'Pass it to definePipeline and export the result.',
     ],
     [
-      'exports a function that makes the pipeline',
+      'exports a function that creates the pipeline',
       'function.ts',
       `${imports}export const make = () => ${pipeline('a')};`,
-      'function.ts exports make, a function, and no pipeline',
+      'function.ts exports make, a function, but no pipeline',
       /not a function that calls it\.$/,
     ],
     [
       'exports something else',
       'other.ts',
       'export const a = 1, b = 2;',
-      'other.ts exports a, b, and no pipeline',
-      /^Export what/,
+      'other.ts exports a, b, but no pipeline',
+      /^Export the result/,
     ],
     [
       'cannot be parsed',
@@ -112,7 +118,7 @@ describe('a module that is wrong', () => {
       'imports a package that is not installed',
       'package.ts',
       'import got from "@nobody/got-it/sub"; export const a = got;',
-      'package.ts imports the package @nobody/got-it/sub, which is not installed there',
+      'package.ts imports the package @nobody/got-it/sub, which is not installed',
       'Install it in the project of the pipeline: npm install @nobody/got-it',
     ],
     [
@@ -120,51 +126,51 @@ describe('a module that is wrong', () => {
       'relative.ts',
       'import { a } from "./nowhere.ts"; export { a };',
       'relative.ts imports ./nowhere.ts, which does not exist',
-      'Correct the path; it counts from the folder of relative.ts and ends in .ts or .js.',
+      'Correct the path: it is relative to the folder of relative.ts and ends in .ts or .js.',
     ],
     [
       'throws',
       'throws.ts',
       '\nthrow new Error("API_KEY is not set");',
       'throws.ts threw while it was loaded (line 2): API_KEY is not set',
-      /^Correct it, or move what may fail into a handler/,
+      /^Correct it, or move code that may fail into a handler/,
     ],
     [
-      'throws what is no error',
+      'throws a value that is not an error',
       'text.ts',
       'throw undefined;',
       /^text\.ts threw while it was loaded: /,
       /^Correct it/,
     ],
     [
-      'calls what Rowmill does not export',
+      'calls a function that Rowmill does not export',
       'typo.ts',
       `import { definePipelin } from '${definition}';\nexport const a = definePipelin({});`,
       'typo.ts threw while it was loaded (line 2): definePipelin is not a function',
       /^Correct it/,
     ],
     [
-      'has a schema that is none',
+      'has an invalid schema',
       'schema.ts',
       `${imports}export const a = definePipeline({ name: 'a', input: { sku: 'text' }, phases: [] });`,
       'schema.ts: expected the input of pipeline a to be a Standard Schema such as z.object(…), got an object',
       /^Use zod/,
     ],
     [
-      'has a handler that is no function',
+      'has a handler that is not a function',
       'handler.ts',
       `${imports}export const a = definePipeline({ name: 'a', phases: [{ name: 'x', run: Promise.resolve() }] });`,
       'handler.ts: expected run of phase x of pipeline a to be a function, got an object',
-      'Write run: async (row, context) => …, and do not call it there.',
+      'Write run: async (row, context) => …, without calling it.',
     ],
     [
-      'has two pipelines of one name',
+      'has two pipelines with one name',
       'twice.ts',
       `${imports}export const a = ${pipeline('same')}; export const b = ${pipeline('same')};`,
       'two pipelines are named same: a of twice.ts and b of twice.ts',
-      /^Give each a name of its own/,
+      /^Give each a different name/,
     ],
-  ])('because it %s is told so', async (_, file, source, message, hint) => {
+  ])('is refused with a hint: it %s', async (_, file, source, message, hint) => {
     const path = source === null ? join(folder, file) : write(file, source);
     const failure = await failureOf([path]);
     expect(failure.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
@@ -172,7 +178,7 @@ describe('a module that is wrong', () => {
     expect(failure.code).toMatch(/^PIPELINE_(INVALID|NOT_FOUND)$/);
   });
 
-  it('is told of a name that another module has', async () => {
+  it('is refused if another module has the same pipeline name', async () => {
     const first = write('first.ts', `${imports}export const a = ${pipeline('same')};`);
     const second = write('second.ts', `${imports}export default ${pipeline('same')};`);
     expect((await failureOf([first, second])).message).toBe(

@@ -1,4 +1,4 @@
-// Loads pipeline modules, TypeScript or JavaScript, on every supported Node.
+// Loads pipeline modules, in TypeScript or JavaScript, on every supported Node version.
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -9,12 +9,12 @@ import { explainLoadFailure } from './explain-load-failure.ts';
 
 const modules = new WeakMap<Pipeline, string>();
 
-/** The file that a pipeline was loaded from; undefined when it was defined in the running program. */
+/** File that a pipeline was loaded from; undefined if it was defined in the running program. */
 export function moduleOf(pipeline: Pipeline): string | undefined {
   return modules.get(pipeline);
 }
 
-/** All pipelines that these modules export, in order, each once. */
+/** Loads all pipelines that these modules export, in order and without duplicates. */
 export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
   const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, { interopDefault: true });
@@ -48,7 +48,7 @@ function checkFile(path: string, file: string): void {
   const status = statSync(file, { throwIfNoEntry: false });
   if (!status) {
     throw new RowmillError('PIPELINE_NOT_FOUND', `there is no file ${path}`, {
-      hint: `Check the path; it counts from ${process.cwd()}.`,
+      hint: `Check the path: it is relative to ${process.cwd()}.`,
     });
   }
   if (status.isDirectory()) {
@@ -69,21 +69,21 @@ function noPipeline(path: string, module: Record<string, unknown>): RowmillError
   const plain = entries.find(([, value]) => typeof value === 'object' && value !== null && 'phases' in value);
   if (plain)
     return refuse(
-      `${path} exports ${plain[0]}, which has phases but is no pipeline`,
-      'Pass it to definePipeline and export what that returns.',
+      `${path} exports ${plain[0]}, which has phases but is not a pipeline`,
+      'Pass it to definePipeline and export the result.',
     );
   const maker = entries.find(([, value]) => typeof value === 'function');
   if (maker)
     return refuse(
-      `${path} exports ${maker[0]}, a function, and no pipeline`,
-      'Export what definePipeline returns, not a function that calls it.',
+      `${path} exports ${maker[0]}, a function, but no pipeline`,
+      'Export the result of definePipeline, not a function that calls it.',
     );
   const names = entries.map(([name]) => name).join(', ');
-  return refuse(`${path} exports ${names}, and no pipeline`, 'Export what definePipeline returns.');
+  return refuse(`${path} exports ${names}, but no pipeline`, 'Export the result of definePipeline.');
 }
 
 function sameName(name: string, first: string, second: string): RowmillError {
   return new RowmillError('PIPELINE_INVALID', `two pipelines are named ${name}: ${first} and ${second}`, {
-    hint: 'Give each a name of its own: jobs find their pipeline by it.',
+    hint: 'Give each a different name: jobs find their pipeline by it.',
   });
 }

@@ -1,20 +1,24 @@
-// Resources as pipelines declare and use them: limits by name, and phases that name what their calls need.
+// Resources of pipelines: limits declared by name, and the resources that the calls of a phase need.
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
 import { invalidPipeline } from './invalid-pipeline.ts';
 
+/** Use of a resource by a phase, as returned by `resource`. */
 export interface ResourceUse<Row = never, Name extends string = string> {
   readonly name: Name;
-  /** Splits the resource: a host, a tenant. Each key has the limits for itself. Null: this call does not use it. */
+  /**
+   * Splits the resource by a key, such as a host or a tenant. Each key has its own limits. A null key means that the
+   * call does not use the resource. Without `keyOf` all calls share the limits.
+   */
   readonly keyOf: KeyOf<Row> | null;
 }
 
-/** A method: what is written for a part of the row, or for rows of which no schema tells anything, fits as well. */
+/** Declared as a method to get bivariant parameters, so functions typed with a partial row are accepted. */
 type KeyOf<Row> = { keyOf(row: Row, call: ResourceCall): string | null }['keyOf'];
 
-/** What a key can depend on beside the row. */
+/** Values besides the row that a key can depend on. */
 export interface ResourceCall {
-  /** As in the context of the handler. */
+  /** The same as in the context of the handler. */
   readonly strategy: string | undefined;
 }
 
@@ -22,8 +26,8 @@ export interface ResourceCall {
 type Any = any;
 
 /**
- * What a call of a phase needs: a resource, or the part of it that belongs to the item. Say what the row is, as in
- * `(row: { url: string }) => …`, and it is compared with the schema of the pipeline.
+ * Declares that calls of a phase need a resource, or the key of it that belongs to the item. Annotate the row, as in
+ * `(row: { url: string }) => …`, to have it checked against the schema of the pipeline.
  */
 export function resource<Row = Record<string, Any>, const Name extends string = Any>(
   name: Name,
@@ -34,9 +38,9 @@ export function resource<Row = Record<string, Any>, const Name extends string = 
 
 const MAX_KEY_LENGTH = 200;
 
-/** Keys go into an index: long ones are cut, and none holds what PostgreSQL cannot store. */
+/** Keys are indexed, so long ones are cut, and characters that PostgreSQL cannot store are replaced. */
 export function resourceKey(value: unknown): string {
-  // A tenant's number, from a file that has numbers.
+  // For example a tenant number from a file with numbers.
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   if (typeof value !== 'string' || value === '')
     throw new TypeError(

@@ -4,7 +4,7 @@ import { phaseRetryPolicy } from './phase-retry-policy.ts';
 
 const settings = { maxAttemptsError: 5, maxAttemptsNotFound: 2 };
 
-test('what a phase says goes before the defaults of its class, and leaves the others alone', () => {
+test('a phase overrides the defaults of one error class and leaves the others alone', () => {
   const policy = phaseRetryPolicy(settings, {
     name: 'a',
     run: () => 1,
@@ -14,7 +14,7 @@ test('what a phase says goes before the defaults of its class, and leaves the ot
   expect(policy).toEqual({ ...defaults, overloaded: { ...defaults.overloaded, maxAttempts: 9 } });
 });
 
-test('what is not found is looked for in every way of the pipeline, unless the phase says how often', () => {
+test('tries a row that is not found with every strategy, unless the phase sets the attempts', () => {
   const phase = { name: 'a', run: () => 1 };
   const ways = ['name', 'code', 'image'];
   expect(phaseRetryPolicy(settings, phase, ways).not_found.maxAttempts).toBe(3);
@@ -24,8 +24,8 @@ test('what is not found is looked for in every way of the pipeline, unless the p
   expect(phaseRetryPolicy(settings, once, ways).not_found.maxAttempts).toBe(1);
 });
 
-// An undefined number of attempts is never reached: the item would be called, and paid for, without end.
-test('a rule that is written as undefined is the default', () => {
+// An undefined number of attempts is never reached: the item would be called, and paid for, forever.
+test('a field set to undefined keeps its default', () => {
   const unset = { maxAttempts: undefined, baseMs: undefined, factor: undefined, capMs: undefined };
   const retry = { overloaded: unset as object, timeout: undefined as unknown as object };
   expect(phaseRetryPolicy(settings, { name: 'a', run: () => 1, retry })).toEqual(

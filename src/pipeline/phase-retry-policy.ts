@@ -1,5 +1,5 @@
-// The retry policy of one phase: the defaults of the settings, and over them what the phase says. What is not found is by
-// default looked for in each of the pipeline's ways once.
+// The retry policy of one phase: the defaults of the settings, overridden by the phase. By default a row that is not
+// found is tried once with each strategy of the pipeline.
 import {
   defaultRetryPolicy,
   type RetryOverrides,
@@ -19,7 +19,7 @@ export function phaseRetryPolicy(
     keyof RetryPolicy,
     Partial<RetryRule>,
   ][]) {
-    // What is written as undefined is left out: a default that came from elsewhere and is not set.
+    // Fields set to undefined keep their default.
     const said = Object.entries(rule ?? {}).filter(([, value]) => value !== undefined);
     policy[errorClass] = { ...policy[errorClass], ...Object.fromEntries(said) };
   }

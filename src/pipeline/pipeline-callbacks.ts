@@ -1,28 +1,29 @@
-// Callbacks of a pipeline: events of its jobs, besides its items.
+// Callbacks of a pipeline, for events of its jobs.
 import type { FailedItem } from '../core/items/failed-item.ts';
 import type { Summary } from '../core/jobs/summary.ts';
 import type { Logger } from '../platform/logger.ts';
 
+/** Context of a callback. */
 export interface CallbackContext<Params = unknown> {
   readonly jobId: string;
   readonly name: string;
   readonly generation: number;
   readonly params: Params;
-  /** The same on every attempt: a call may come again after a crash. */
+  /** The same for every attempt: a call may be repeated after a crash. */
   readonly idempotencyKey: string;
-  /** From 1. */
+  /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** Aborts when the time is over or the worker stops. */
+  /** Aborts on timeout and when the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
 export interface PipelineCallbacks<Params = unknown> {
-  /** A generation of a job has ended: its summary is written. */
+  /** Called when a generation of a job is finished and its summary is stored. */
   onDone?: (summary: Summary, context: CallbackContext<Params>) => unknown;
-  /** Items of a generation that ended as ERROR, when it has ended: up to 100 at a time, in the order of the file. */
+  /** Called at the end of a generation with the items that ended as ERROR, up to 100 per call, in file order. */
   onItemError?: (items: readonly FailedItem[], context: CallbackContext<Params>) => unknown;
-  /** No item is left before or in this phase. Once per generation; not when it was cancelled. */
+  /** Called when no item is left before or in this phase. Once per generation, and not if the job was cancelled. */
   onPhaseDone?: (phase: string, context: CallbackContext<Params>) => unknown;
 }
 
@@ -32,7 +33,6 @@ export const CALLBACKS = [
   'onPhaseDone',
 ] as const satisfies (keyof PipelineCallbacks)[];
 
-/** The callbacks of a definition, without its other keys. */
 export function callbacksOf(definition: PipelineCallbacks): PipelineCallbacks {
   return Object.fromEntries(
     CALLBACKS.flatMap((key) => (definition[key] === undefined ? [] : [[key, definition[key]]])),

@@ -1,4 +1,4 @@
-// The definition of a pipeline as a developer writes it, and the types that are inferred from it.
+// The definition of a pipeline as developers write it, and the types inferred from it.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JobOutput } from '../core/files/output-format.ts';
 import type { Counter } from '../core/items/counter.ts';
@@ -17,24 +17,24 @@ type InputOf<Schema> = Schema extends StandardSchemaV1
 type RowOf<Schema, Otherwise = Record<string, unknown>> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<Schema>
   : Otherwise;
-/** As JSON gives them back: a Date is text. */
+/** Parameters after a JSON round trip: a Date is text. */
 type ParamsOf<Schema> = Schema extends StandardSchemaV1
   ? Readonly<StoredValue<StandardSchemaV1.InferOutput<Schema>>>
   : AnyParams;
-/** A list whose entries the compiler does not know may be empty. */
+/** A list whose entries are unknown to the compiler may be empty. */
 type StrategyOf<Strategies extends readonly string[]> = Strategies extends readonly [string, ...string[]]
   ? Strategies[number]
   : Strategies extends readonly []
     ? undefined
     : Strategies[number] | undefined;
-/** The columns of a row. Rows of images have columns of their own. */
+/** Columns of a row. Rows of image jobs have additional columns. */
 type FieldOf<Row> = unknown extends Row
   ? string
   : Row extends object
     ? Extract<keyof Row, string> | (typeof IMAGE_HEADERS)[number]
     : string;
 
-/** The names of resources come from the rest of the definition, not from its phases. */
+/** Resource names are inferred from the rest of the definition, not from its phases. */
 export type PhaseOf<
   Previous,
   Output,
@@ -52,39 +52,43 @@ export type PhaseOf<
   NoInfer<Resource>
 >;
 
+/** Options of `definePipeline`, besides its phases. */
 export interface PipelineOptions<
   Schema,
   ParamsSchema,
   Strategies extends readonly string[],
   Resource extends string,
 > extends PipelineCallbacks<ParamsOf<ParamsSchema>> {
-  /** Unique among the pipelines of a worker; jobs name it. */
+  /** Name of the pipeline, unique within a worker. Jobs refer to it. */
   name: string;
   /**
-   * Jobs run through the version they were made with: change it when rows that are under way must not meet the new
-   * code. A worker can have several versions of a pipeline, each as a definition of its own.
+   * Version of the pipeline. Jobs run with the version they were created with: change it when rows in progress must
+   * not run with the new code. A worker can have several versions of a pipeline, each with its own definition.
    */
   version?: string;
-  /** Any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is stored. */
+  /**
+   * Schema of the rows: any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is
+   * stored.
+   */
   input?: Schema;
-  /** Parameters of a job, besides its rows; any Standard Schema. Without one, anything is passed on. */
+  /** Schema of the job parameters: any Standard Schema. Without one, any parameters are passed on. */
   params?: ParamsSchema;
   /** Handling of NUL characters and half surrogate pairs in results. Default: the item fails. */
   unstorable?: UnstorablePolicy;
   /**
-   * Fields whose values together name a row (an article number, say): no two rows of a job may share them, and a
-   * corrected file takes over the results of rows that did not change.
+   * Fields whose values together identify a row, such as an article number. Rows of a job must differ in them, and a
+   * corrected file takes over the results of unchanged rows.
    */
   key?: FieldOf<RowOf<NoInfer<Schema>, unknown>> | readonly FieldOf<RowOf<NoInfer<Schema>, unknown>>[];
-  /** Fields that lists of rows show. Default: the first three that hold something. */
+  /** Fields shown in lists of rows. Default: the first three that have a value. */
   summary?: readonly FieldOf<RowOf<NoInfer<Schema>, unknown>>[];
-  /** Ways to look for something. A row that was not found is tried again with the next one: `context.strategy`. */
+  /** Names of strategies. A row that is not found is retried with the next one: see `context.strategy`. */
   strategies?: Strategies;
-  /** Limits of what its calls use outside, by name. Pipelines that name the same resource share it. */
+  /** Limits of external services, by name. Pipelines that name the same resource share it. */
   resources?: Readonly<Record<Resource, DeclaredLimits>>;
-  /** Counters that its handlers feed with `context.count`. */
+  /** Counters that its handlers update with `context.count`. */
   counters?: readonly Counter[];
-  /** Formats of the result files that a finished job leaves. Default: like its input; CSV when it had no file. */
+  /** Formats of the result files of a finished job. Default: the format of its input, or CSV if it had no file. */
   outputs?: readonly JobOutput[];
 }
 
@@ -96,7 +100,7 @@ export type PipelineDefinition = PipelineOptions<
   string
 > & { phases: unknown };
 
-/** `Outputs` has one entry per phase behind its first, which stands for a list whose length the compiler does not know. */
+/** `Outputs` has one entry per phase after its first entry, which is for a list of unknown length. */
 export type PipelineOf<
   Schema,
   ParamsSchema,

@@ -1,4 +1,4 @@
-// A checked pipeline and its phases, as every other room reads them.
+// A checked pipeline and its phases, as the rest of the code reads them.
 import type { JobOutput } from '../core/files/output-format.ts';
 import type { Counter } from '../core/items/counter.ts';
 import type { Failure, Verdict } from '../core/items/outcome.ts';
@@ -10,15 +10,18 @@ import type { AnyParams, BatchContext, BatchItem, ItemContext } from './item-con
 import type { ResourceUse } from './phase-resources.ts';
 import type { PipelineCallbacks } from './pipeline-callbacks.ts';
 
-/** Marks a checked definition. A mark instead of a class: the definition may come from another copy of this module. */
+/**
+ * Marks a checked definition. A symbol instead of a class, because the definition may come from another copy of this
+ * module.
+ */
 export const PIPELINE = Symbol.for('rowmill.pipeline');
 
-/** Exists for the compiler only. */
+/** Exists only for the compiler. */
 declare const TYPES: unique symbol;
 
 /**
- * A checked definition. `Row` and `Params` are what a job is given, before the schemas change anything; `Result` is what
- * the last phase returned, as JSON gives it back.
+ * A checked definition. `Row` and `Params` are the types of job input, before the schemas parse it. `Result` is the
+ * value that the last phase returns, after a JSON round trip.
  */
 export interface Pipeline<Row = unknown, Params = unknown, Result = unknown> {
   readonly [PIPELINE]: true;
@@ -38,38 +41,40 @@ export interface Pipeline<Row = unknown, Params = unknown, Result = unknown> {
   readonly callbacks: PipelineCallbacks;
 }
 
+/** Options of every phase. */
 interface PhaseOptions<Row, Resource extends string> {
+  /** Name of the phase, unique within its pipeline. */
   name: string;
-  /** Calls of this phase that one process runs at once. Default 10; in threads one less than there are CPUs. */
+  /** Maximum number of concurrent calls in one process. Default 10; with `thread`, one less than the number of CPUs. */
   concurrency?: number;
-  /** Time for one call; the signal aborts when it is over. Default: the setting itemTimeoutMs. */
+  /** Timeout of one call in milliseconds, after which the signal aborts. Default: the setting itemTimeoutMs. */
   timeoutMs?: number;
   /**
-   * Higher ones are served first where phases of a worker compete. Default 0; among equals later phases of a pipeline go
-   * before earlier ones.
+   * Phases with a higher priority are served first when phases of a worker compete. Default 0. With equal priority,
+   * later phases of a pipeline come before earlier ones.
    */
   priority?: number;
-  /** Resources that each call needs: a name, or `resource(name, keyOf)`. A call waits for them without a slot. */
+  /** Resources that each call needs: a name, or `resource(name, keyOf)`. A call that waits for them takes no slot. */
   resources?: readonly (Resource | ResourceUse<Row, Resource>)[];
   /**
-   * Expected cost of one call for one item, in the units of the budget: so much is reserved before it starts.
-   * `context.cost` tells what it really was. 0: nobody knows, but it is not free. Left out: calls wait for no budget.
-   * A function is given the row as it is stored, before the schema has changed anything.
+   * Estimated cost of one call for one item, in budget units. This amount is reserved before the call starts; report
+   * the actual cost with `context.cost`. 0 means that the cost is unknown but not zero. If omitted, calls do not wait
+   * for a budget. A function gets the row as it is stored, before the schema parses it.
    */
   cost?: number | CostOf<Row>;
-  /** Attempts and backoff per error class, over the defaults. */
+  /** Attempts and backoff per error class, overriding the defaults. */
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
-  /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
+  /** Classifies a thrown value before Rowmill does; undefined leaves it to Rowmill. */
   classify?: (error: unknown) => Partial<Failure> | undefined;
 }
 
-/** A method: what is written for a part of the row, or for rows of which no schema tells anything, fits as well. */
+/** Declared as a method to get bivariant parameters, so functions typed with a partial row are accepted. */
 type CostOf<Row> = { estimate(row: Row): number }['estimate'];
 
-// biome-ignore lint/suspicious/noExplicitAny: a phase with an annotation of its own fits every pipeline, whatever its resources.
+// biome-ignore lint/suspicious/noExplicitAny: a phase with its own type annotation is accepted by every pipeline, whatever its resources.
 type Any = any;
 
-/** Takes one item per call. `Row` is the input as it is stored, before the schema has changed anything. */
+/** A phase that handles one item per call. `Row` is the input as it is stored, before the schema parses it. */
 export interface SinglePhase<
   Input,
   Previous,
@@ -84,15 +89,15 @@ export interface SinglePhase<
     context: ItemContext<Previous, Params, Strategy>,
   ) => Output | Verdict | Promise<Output | Verdict>;
   /**
-   * For handlers that compute: each call runs in a thread, which loads the module of the pipeline for itself. A thread
-   * that ends, blocks or needs more memory than this costs its one item.
+   * Runs each call in a thread, for CPU-bound handlers. Each thread loads the module of the pipeline. If a thread
+   * exits, blocks or exceeds its memory limit, only its current item is affected.
    */
   thread?: boolean | { memoryMb: number };
   runMany?: undefined;
   batch?: undefined;
 }
 
-/** Takes several items of one job per call. */
+/** A phase that handles several items of one job per call. */
 export interface ManyPhase<
   Input,
   Previous,
@@ -103,8 +108,8 @@ export interface ManyPhase<
   Resource extends string = Any,
 > extends PhaseOptions<Row, Resource> {
   /**
-   * One entry per item, in their order: data or a verdict, or a promise of it. Undefined, no entry, or a promise that
-   * rejects is that item's failure.
+   * Returns one entry per item, in order: data or a verdict, or a promise of one. If an entry is undefined, missing or
+   * a rejected promise, that item fails.
    */
   runMany: (
     items: readonly BatchItem<Input, Previous, Params, Strategy>[],
@@ -123,9 +128,9 @@ type ManyOutcomes<Output> = readonly (
 )[];
 
 interface BatchOptions {
-  /** Items in one call, at the most. */
+  /** Maximum number of items per call. */
   maxItems: number;
-  /** How long a call that is not full waits while a claim is under way. Default 0: not at all. */
+  /** Time a call that is not full waits while a claim is in progress, in milliseconds. Default 0. */
   maxWaitMs?: number;
 }
 

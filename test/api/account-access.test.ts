@@ -1,5 +1,5 @@
-// What an account leaves behind that acts for it: keys after a new password, webhooks after it was disabled, many keys; and
-// the key that secrets of webhooks are encrypted with where none is set.
+// Things that act for an account after a change: keys after a new password, webhooks of a disabled account, many keys
+// at once; and the generated key that encrypts webhook secrets if none is set.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const start = async () => {
   return { url, change, statusWith };
 };
 
-test('a new password revokes the keys of its account where that is asked for', async () => {
+test('a new password revokes the keys of its account on request', async () => {
   const { url, change, statusWith } = await start();
   const userId = await person();
   const key = await keyHeaders(database, userId, ['read']);
@@ -56,7 +56,7 @@ test('a new password revokes the keys of its account where that is asked for', a
   expect([changed.status, await statusWith(ownKey)]).toEqual([204, 401]);
 });
 
-test('webhooks of a disabled account stop, those of others in its team go on', async () => {
+test('stops webhooks of a disabled account, but not those of others in its team', async () => {
   const { url, change } = await start();
   const teamId = `@t${newId()}`;
   await addTeam(database, teamId);
@@ -79,7 +79,7 @@ test('webhooks of a disabled account stop, those of others in its team go on', a
     [stayer, 'ACTIVE'],
   ]);
   expect(items[0]!.disabledBecause).toContain(leaver);
-  // A request that was let in before.
+  // A request that was authenticated before the account was disabled.
   const late = createWebhook(database.context(PASSWORDS), {
     ownerId: teamId,
     createdBy: leaver,
@@ -90,7 +90,7 @@ test('webhooks of a disabled account stop, those of others in its team go on', a
   await expect(late).rejects.toMatchObject({ code: 'FORBIDDEN' });
 });
 
-test('of many keys at the same moment as many are created as an account may have', async () => {
+test('creates at most the allowed number of keys, even if many are requested at once', async () => {
   const context = database.context({ userMaxKeys: 3 });
   const userId = await person();
   const make = () =>
@@ -110,7 +110,7 @@ test('of many keys at the same moment as many are created as an account may have
   await expect(make()).resolves.toMatchObject({ keyId: expect.any(String) });
 });
 
-test('servers of one database generate one key, which is not in the database', async () => {
+test('servers of one database share one generated key, which is not in the database', async () => {
   const folder = join(blobStore, newId());
   const servers = Array.from({ length: 4 }, () => database.context({ blobStore: folder }));
   const { blobs, db } = servers[0]!;

@@ -1,4 +1,4 @@
-// What a browser can be made to do by pages of other sites.
+// Protection against pages of other sites.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { listedOrigins } from '../../src/api/requests/cross-site.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -21,18 +21,18 @@ beforeAll(() => addUser(database, userId, { role: 'admin' }));
 
 describe('a request that changes something with a cookie', () => {
   test.each<[string, Record<string, string>, boolean]>([
-    ['of our own page', { 'sec-fetch-site': 'same-origin' }, true],
-    ['of another site', { 'sec-fetch-site': 'cross-site' }, false],
-    ['of a neighbouring host', { 'sec-fetch-site': 'same-site' }, false],
-    ['of no page', { 'sec-fetch-site': 'none' }, false],
-    ['of another site that claims our origin', { 'sec-fetch-site': 'cross-site', origin: PUBLIC }, false],
-    ['of an old browser on our page', { origin: PUBLIC }, true],
-    ['of an old browser elsewhere', { origin: 'http://evil.example' }, false],
-    ['of an origin that begins like ours', { origin: `${PUBLIC}.evil.example` }, false],
-    ['of an origin that ends like ours', { origin: 'http://evil-rows.example.org' }, false],
-    ['of our host with https', { origin: 'https://rows.example.org' }, false],
-    ['of a sandboxed frame', { origin: 'null' }, false],
-    ['of nobody knows where', {}, false],
+    ['from our own page', { 'sec-fetch-site': 'same-origin' }, true],
+    ['from another site', { 'sec-fetch-site': 'cross-site' }, false],
+    ['from a neighbouring host', { 'sec-fetch-site': 'same-site' }, false],
+    ['from no page', { 'sec-fetch-site': 'none' }, false],
+    ['from another site that claims our origin', { 'sec-fetch-site': 'cross-site', origin: PUBLIC }, false],
+    ['from an old browser on our page', { origin: PUBLIC }, true],
+    ['from an old browser elsewhere', { origin: 'http://evil.example' }, false],
+    ['from an origin that starts like ours', { origin: `${PUBLIC}.evil.example` }, false],
+    ['from an origin that ends like ours', { origin: 'http://evil-rows.example.org' }, false],
+    ['from our host with https', { origin: 'https://rows.example.org' }, false],
+    ['from a sandboxed frame', { origin: 'null' }, false],
+    ['from an unknown page', {}, false],
   ])('%s: %j', async (_, headers, isAllowed) => {
     const { url } = await start({ apiPublicUrl: PUBLIC });
     const { cookie } = await sessionHeaders(database, userId);
@@ -68,7 +68,7 @@ describe('a request that changes something with a cookie', () => {
     expect(await database.query(`select 1 from teams where team_id = '@evil'`)).toEqual([]);
   });
 
-  test('passes by the name of this machine it was reached by', async () => {
+  test('is accepted under every name of this machine', async () => {
     const { url, host } = await start({ apiPublicUrl: PUBLIC });
     const { cookie } = await sessionHeaders(database, userId);
     const send = async (origin: string): Promise<unknown> =>
@@ -91,7 +91,7 @@ describe('a request that changes something with a cookie', () => {
 });
 
 describe('a request without a cookie', () => {
-  test('may come from anywhere with a key, and sign in only from our page or from a program', async () => {
+  test('may come from anywhere with a key, but sign-in only from our page or from a program', async () => {
     const { url } = await start({ apiPublicUrl: PUBLIC });
     const headers = await keyHeaders(database, userId, ['admin']);
     const change = { method: 'PATCH', headers: { ...headers, origin: 'http://evil.example' }, body: {} };
@@ -119,12 +119,12 @@ describe('without accounts', () => {
     ['another port of this machine in a browser', { 'sec-fetch-site': 'same-site' }, 403],
     ['another site in an old browser', { origin: 'http://evil.example' }, 403],
     ['another port of this machine', { origin: 'http://localhost:1' }, 403],
-    ['a name that was pointed to this machine', { host: 'evil.example' }, 403],
-    ['such a name, on a page of its own', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }, 403],
-    ['a name that begins like this machine', { host: 'localhost.evil.example' }, 403],
+    ['a foreign name that resolves to this machine', { host: 'evil.example' }, 403],
+    ['such a name, from its own page', { host: 'evil.example', 'sec-fetch-site': 'same-origin' }, 403],
+    ['a name that starts like this machine', { host: 'localhost.evil.example' }, 403],
     ['a name of this machine', { host: 'localhost:1234' }, 204],
     ['another name of this machine', { host: '[::1]' }, 204],
-    ['the public address', { host: 'rows.example.org' }, 204],
+    ['the public URL', { host: 'rows.example.org' }, 204],
   ])('%s changes or reads something: %j', async (_, headers, status) => {
     const { url } = await start({ authentication: 'none', apiPublicUrl: PUBLIC });
     const answered = await sendRequest(`${url}/api/session`, { method: 'DELETE', headers });
@@ -134,7 +134,7 @@ describe('without accounts', () => {
       expect((await sendRequest(url + path, { headers })).status, path).toBe(status === 204 ? 200 : 403);
   });
 
-  test('an address that somebody types reads, and changes nothing', async () => {
+  test('a typed URL can read, but changes nothing', async () => {
     const { url } = await start({ authentication: 'none' });
     const headers = { 'sec-fetch-site': 'none' };
     expect((await sendRequest(`${url}/api/session`, { headers })).status).toBe(200);
@@ -149,7 +149,7 @@ describe('pages of other sites', () => {
   };
   const LISTED = 'https://tools.example.org';
 
-  test('are told nothing unless they are listed', async () => {
+  test('get no CORS headers unless they are listed', async () => {
     const { url } = await start();
     for (const origin of [LISTED, 'null', '*', PUBLIC]) {
       const answered = await sendRequest(`${url}/healthz`, { headers: { origin } });

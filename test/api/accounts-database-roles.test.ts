@@ -1,4 +1,4 @@
-// What the logins of workers and of the API can and cannot do, tried with connections of their own.
+// Privileges of the worker and API logins, checked with their own connections.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contextOf, openRowmill } from '../../src/open-rowmill.ts';
@@ -67,7 +67,7 @@ describe('the login of workers', () => {
     });
   });
 
-  test('writes to the audit and cannot read it', async () => {
+  test('can write to the audit log but not read it', async () => {
     await as(LOGINS.worker, async (client) => {
       await client.query(`insert into audit (actor, action, subject) values ('worker', 'test', 'roles')`);
       for (const statement of ['select * from audit', 'delete from audit', `update audit set actor = 'x'`])
@@ -75,7 +75,7 @@ describe('the login of workers', () => {
     });
   });
 
-  test('is enough to open the database and run a whole job', async () => {
+  test('suffices to open the database and run a whole job', async () => {
     const rowmill = await openRowmill({ databaseUrl: urlFor(LOGINS.worker) });
     const pipeline = definePipeline({
       name: 'roles',
@@ -113,7 +113,7 @@ describe('the login of workers', () => {
 });
 
 describe('the login of the API', () => {
-  test('cannot change or remove what the audit says, nor the schema', async () => {
+  test('cannot change or delete audit entries, nor change the schema', async () => {
     await as(LOGINS.api, async (client) => {
       for (const statement of [
         'delete from audit',
@@ -127,7 +127,7 @@ describe('the login of the API', () => {
     });
   });
 
-  test('is enough to serve accounts', async () => {
+  test('suffices to serve accounts', async () => {
     await addUser(database, 'roles-admin', { role: 'admin' });
     const { url } = await startTestApi(urlFor(LOGINS.api), { settings: { authentication: 'password' } });
     const signedIn = await sendRequest(`${url}/api/session`, {
@@ -145,8 +145,8 @@ describe('the login of the API', () => {
   });
 });
 
-describe('the audit', () => {
-  test('is append-only also for the owner of the table', async () => {
+describe('the audit log', () => {
+  test('is append-only even for the owner of the table', async () => {
     await database.query(`insert into audit (actor, action, subject) values ('a', 'test', 'owner')`);
     for (const statement of ['delete from audit', `update audit set actor = 'x'`, 'truncate audit'])
       await expect(database.query(statement)).rejects.toMatchObject({ code: '42501' });
@@ -154,7 +154,7 @@ describe('the audit', () => {
 });
 
 describe('granting', () => {
-  test('may be repeated, and takes back what is too much', async () => {
+  test('can be repeated, and revokes excess privileges', async () => {
     await database.query('grant select on users to rowmill_worker');
     await as(LOGINS.worker, async (client) => {
       await client.query('select 1 from users limit 1');
@@ -163,7 +163,7 @@ describe('granting', () => {
     });
   });
 
-  test('is refused where it would keep nobody from anything', async () => {
+  test('is refused if it would not restrict the logins', async () => {
     const superuser = decodeURIComponent(new URL(database.url).username);
     for (const logins of [
       { worker: superuser },

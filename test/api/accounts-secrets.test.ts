@@ -1,4 +1,4 @@
-// Secrets that people and programs give to the server turn up in no log, no answer to others, and no column.
+// Secrets sent to the server appear in no log, no answer to others, and no column.
 import { describe, expect, test } from 'vitest';
 import { startApi } from '../../src/api/start-api.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
@@ -35,7 +35,7 @@ describe('planted secrets', () => {
     };
     try {
       const ours = { 'sec-fetch-site': 'same-origin' };
-      // Passwords: right, wrong, typed into the field of the name, in a body that is refused, in one that is no JSON.
+      // Passwords: right, wrong, typed into the name field, in a refused body, and in a body that is not JSON.
       const password = `${CANARY} of the first password`;
       const next = `${CANARY} of the second password`;
       const signIn = (userId: string, given: string): Promise<Answered> =>
@@ -53,7 +53,7 @@ describe('planted secrets', () => {
       await send('/api/users/ward', { method: 'PATCH', headers, body: { password: next } });
       await send('/api/setup', { method: 'POST', body: { token: CANARY, userId: 'second', password } });
       await send('/api/session/confirm', { method: 'POST', headers, body: { password: `${CANARY} again` } });
-      // Keys: made, used, sent where they do not belong, cut short.
+      // Keys: created, used, sent in the wrong place, truncated.
       const made = await sendRequest(`${api.url}/api/keys`, {
         method: 'POST',
         headers,
@@ -70,7 +70,7 @@ describe('planted secrets', () => {
       await send('/api/keys', { headers });
       await send('/api/users', { headers });
       await send(`/api/keys/${keyId}`, { method: 'DELETE', headers });
-      // What fails within the server is logged with all there is.
+      // Internal errors are logged with full details.
       await database.query('alter table sign_in_attempts rename to away');
       expect((await signIn('ward', next)).status).toBe(500);
       await database.query('alter table away rename to sign_in_attempts');

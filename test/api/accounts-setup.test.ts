@@ -1,4 +1,4 @@
-// The first account: a token in the log, once.
+// The first account: created with a one-time token from the log.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { Logger } from '../../src/platform/logger.ts';
@@ -51,7 +51,7 @@ afterEach(async () => {
 });
 
 describe('the first account', () => {
-  test('is an administrator, made with the token of the log, and signed in', async () => {
+  test('is an administrator, created with the token from the log, and signed in', async () => {
     const { url, token, lines } = await start();
     expect(lines.find(({ fields }) => 'setupToken' in fields)).toMatchObject({
       level: 'warn',
@@ -76,12 +76,12 @@ describe('the first account', () => {
     expect(audit).toEqual([{ actor: 'first', action: 'setup', subject: 'user first', address: '127.0.0.1' }]);
   });
 
-  test('is made where the server listens, as long as no other address is set', async () => {
+  test('is created at the listening address as long as no public URL is set', async () => {
     const { url, lines } = await start(TEXT_SETTINGS.apiPublicUrl.default);
     expect(lines.find(({ fields }) => 'setupToken' in fields)?.fields.url).toBe(url);
   });
 
-  test('is one, of fifty at the same time', async () => {
+  test('is created once by fifty concurrent requests', async () => {
     const [one, two] = [await start(), await start()];
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -97,7 +97,7 @@ describe('the first account', () => {
     expect(users).toEqual([{ user_id: `first-${codes.indexOf('made')}` }]);
   });
 
-  test('has one valid token: that of the newest start, until it expires', async () => {
+  test('has one valid token: that of the latest start, until it expires', async () => {
     const [old, current] = [await start(), await start()];
     expect((await setUp(old.url, old.token!)).body).toMatchObject({ code: 'SETUP_TOKEN_WRONG' });
     await database.query(`update setup_token set expires_at = now() - interval '1 second'`);
@@ -105,7 +105,7 @@ describe('the first account', () => {
     expect(await database.query('select 1 from users')).toEqual([]);
   });
 
-  test('closes the way it was made by, also after a restart', async () => {
+  test('disables setup, also after a restart', async () => {
     const before = await start();
     expect((await setUp(before.url, before.token!)).status).toBe(201);
     expect((await setUp(before.url, before.token!, { userId: 'second' })).body).toMatchObject({
@@ -115,7 +115,7 @@ describe('the first account', () => {
     expect(after.token).toBeUndefined();
     const again = await setUp(after.url, before.token!, { userId: 'second' });
     expect([again.status, again.body!.code]).toEqual([404, 'SETUP_DONE']);
-    // Not even with a token that is in the database.
+    // Refused even with a token that is in the database.
     await database.query(
       `insert into setup_token (token_hash, expires_at) values (sha256('planted'), now() + interval '1 day')`,
     );
@@ -130,7 +130,7 @@ test.each([
   ['http://rows.example.org:4180', 1],
   ['https://rows.example.org', 0],
   ['http://localhost:4180', 0],
-])('who reaches it by %s is warned of plain http %i times', async (apiPublicUrl, times) => {
+])('a public URL of %s logs %i warnings about plain http', async (apiPublicUrl, times) => {
   const { lines } = await start(apiPublicUrl);
   expect(lines.filter(({ message }) => message.includes('plain http'))).toHaveLength(times);
 });

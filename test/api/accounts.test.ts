@@ -59,7 +59,7 @@ describe('signing in', () => {
     userId = await person('admin');
   });
 
-  test('begins a session that the cookie carries until it is ended', async () => {
+  test('starts a session that lasts until it is ended', async () => {
     api = await start();
     const before = (await auditOf(`user ${userId}`)).length;
     const signedIn = await signIn(PASSWORD);
@@ -78,7 +78,7 @@ describe('signing in', () => {
     expect(audited).toEqual([`${userId}: sign-in`, `${userId}: sign-out`]);
   });
 
-  test('has a cookie that needs https when the public address does', async () => {
+  test('sets a Secure cookie if the public URL has https', async () => {
     api = await start({ apiPublicUrl: 'https://rows.example.org' });
     const [cookie] = (await signIn(PASSWORD)).headers['set-cookie']!;
     expect(cookie).toMatch(
@@ -98,7 +98,7 @@ describe('signing in', () => {
     expect(rows).toEqual([]);
   });
 
-  test('ends the session that the browser had before', async () => {
+  test('ends the previous session of the browser', async () => {
     api = await start();
     const first = cookieOf(await signIn(PASSWORD));
     const second = cookieOf(await signIn(PASSWORD, { headers: first }));
@@ -135,13 +135,13 @@ describe('signing in', () => {
     expect(named).toEqual([]);
   });
 
-  test('is refused for a while after too many failures, by every process, and never for good', async () => {
+  test('is throttled by every process after too many failures, but not permanently', async () => {
     const name = await person();
     const limits = { signInsPerMinute: 3 };
     const [one, other] = [await start(limits), await start(limits)];
     const attempt = (client: Client, password: string): Promise<Answered> =>
       client.send('/api/session', { method: 'POST', body: { userId: name, password } });
-    // Together: attempts at the same time do not pass together.
+    // Concurrent attempts count too.
     const failed = await Promise.all(
       [one, other, one, other, one, other].map((each) => attempt(each, 'wrong one')),
     );
@@ -152,14 +152,14 @@ describe('signing in', () => {
     const wait = Number(throttled.headers['retry-after']);
     expect(wait).toBeGreaterThanOrEqual(1);
     expect(wait).toBeLessThanOrEqual(20);
-    // A process that starts now counts on.
+    // A new process continues the count.
     const restarted = await start(limits);
     expect((await attempt(restarted, PASSWORD)).status).toBe(429);
     await database.query(`update sign_in_attempts set at = at - interval '20 seconds'`);
     expect((await attempt(restarted, PASSWORD)).status).toBe(200);
   });
 
-  test('counts attempts from one address over all accounts', async () => {
+  test('counts attempts from one address across all accounts', async () => {
     await database.query('delete from sign_in_attempts');
     api = await start({ signInsPerMinuteAddress: 2 });
     const names = [await person(), await person(), await person()];
@@ -171,7 +171,7 @@ describe('signing in', () => {
 });
 
 describe('a session', () => {
-  test('ends when it was not used for long, and after its time', async () => {
+  test('ends after a time without use, and after its maximum time', async () => {
     const api = await start({ sessionIdleMs: 3_600_000 });
     const userId = await person();
     const idle = await sessionHeaders(database, userId);
@@ -198,7 +198,7 @@ describe('a session', () => {
     expect((await api.send('/api/session', { headers: idle })).status).toBe(401);
   });
 
-  test('is not written to with every request', async () => {
+  test('is not updated by every request', async () => {
     const api = await start();
     const userId = await person();
     const headers = await sessionHeaders(database, userId);
@@ -209,7 +209,7 @@ describe('a session', () => {
     expect(await read()).toEqual(before);
   });
 
-  test('ends with a new password; the one that asked goes on with another token', async () => {
+  test('ends with a new password, except for the current one, which gets a new token', async () => {
     const api = await start();
     const userId = await person();
     const [mine, other] = [await sessionHeaders(database, userId), await sessionHeaders(database, userId)];
@@ -229,7 +229,7 @@ describe('a session', () => {
     expect(await auditOf(`user ${userId}`)).toContain(`${userId}: user.password`);
   });
 
-  test('needs the password again for what outlives it', async () => {
+  test('needs the password again for actions that outlive it', async () => {
     const api = await start({ confirmMs: 60_000 });
     const admin = await person('admin');
     const target = await person();
@@ -251,7 +251,7 @@ describe('a session', () => {
     expect((await confirm('not the password')).body).toMatchObject({ code: 'SIGN_IN_FAILED' });
     expect((await confirm(PASSWORD)).body).toMatchObject({ confirmedUntil: expect.any(String) });
     expect((await api.send(...guarded[2]!)).status).toBe(200);
-    // Somebody who just signed in has just given it.
+    // A new sign-in counts as confirmation.
     const signedIn = await api.send('/api/session', {
       method: 'POST',
       body: { userId: admin, password: PASSWORD },
@@ -271,7 +271,7 @@ describe('an account', () => {
     return { api: await start(), headers: await sessionHeaders(database, admin), admin };
   }
 
-  test('is added, listed and changed by an administrator, each with one entry in the audit', async () => {
+  test('is added, listed and changed by an administrator, with one audit entry each', async () => {
     const { api, headers, admin } = await asAdmin();
     const userId = `n-${newId().slice(0, 8)}`;
     const teamId = `@${newId().slice(0, 8)}`;
@@ -321,14 +321,14 @@ describe('an account', () => {
     ['/api/keys', { name: 'half a pair \ud800' }],
     ['/api/webhooks', { url: 'https://93.184.215.14/', description: 'a\0b' }],
     ['/api/users', { userId: 'new-one', password: 'a long enough one\0' }],
-  ])('%s refuses what the database cannot store: %j', async (path, body) => {
+  ])('%s refuses text that the database cannot store: %j', async (path, body) => {
     const api = await start();
     const headers = await sessionHeaders(database, await person('admin'));
     const answered = await api.send(path, { method: 'POST', headers, body });
     expect([answered.status, answered.body!.code]).toEqual([400, 'REQUEST_INVALID']);
   });
 
-  test('cannot have a name that stands for somebody else', async () => {
+  test('cannot have a reserved name', async () => {
     const { api, headers } = await asAdmin();
     for (const [userId, code] of [
       ['local', 'ACCOUNT_CONFLICT'],
@@ -349,7 +349,7 @@ describe('an account', () => {
     [{ role: 'viewer' }, false],
     [{ disabled: true }, true],
     [{ password: 'a lantern in the fog' }, false],
-  ])('that is changed by %j loses its sessions at once', async (body, keysEnd) => {
+  ])('that is changed by %j loses its sessions immediately', async (body, keysEnd) => {
     const { api, headers } = await asAdmin();
     const userId = await person();
     const session = await sessionHeaders(database, userId);
@@ -363,7 +363,7 @@ describe('an account', () => {
     expect((await api.send('/api/session', { headers: key })).status).toBe(keysEnd ? 401 : 200);
   });
 
-  test('that is disabled in the database has no rights with the next request', async () => {
+  test('that is disabled in the database is refused from the next request on', async () => {
     const api = await start();
     const userId = await person('admin');
     const session = await sessionHeaders(database, userId);
@@ -402,11 +402,11 @@ describe('an account', () => {
 });
 
 describe('the last administrator', () => {
-  test('cannot be demoted or disabled, also by two who do it to each other', async () => {
+  test('cannot be demoted or disabled, not even by two who demote each other', async () => {
     const api = await start();
     await database.query(`update users set role = 'member' where role = 'admin'`);
     const [one, two] = [await person('admin'), await person('admin')];
-    // Keys, because a session would end with the first change.
+    // Uses keys, because a session would end with the first change.
     const [byOne, byTwo] = [
       await keyHeaders(database, one, ['admin']),
       await keyHeaders(database, two, ['admin']),
@@ -415,7 +415,7 @@ describe('the last administrator', () => {
       api.send(`/api/users/${userId}`, { method: 'PATCH', headers, body: { role: 'member' } });
     const answers = await Promise.all([demote(two, byOne), demote(one, byTwo)]);
     const outcomes = answers.map(({ status, body }) => (status === 200 ? 'ok' : body!.code));
-    // Who comes second is refused: as the last one, or because the first took the role away before.
+    // The second request is refused: for the last administrator, or because the first one has removed its role.
     expect(outcomes.filter((each) => each === 'ok')).toHaveLength(1);
     expect(['LAST_ADMIN', 'FORBIDDEN']).toContain(outcomes.find((each) => each !== 'ok'));
     const left = await database.query<{ user_id: string }>(`select user_id from users where role = 'admin'`);
@@ -426,15 +426,15 @@ describe('the last administrator', () => {
       expect((await api.send(`/api/users/${last}`, { method: 'PATCH', headers, body })).body).toMatchObject({
         code: 'LAST_ADMIN',
       });
-    // A disabled administrator is none.
+    // A disabled administrator does not count.
     const away = await person('admin');
     await database.query('update users set disabled = true where user_id = $1', [away]);
     expect((await demote(last, headers)).body).toMatchObject({ code: 'LAST_ADMIN' });
   });
 });
 
-describe('the last administrator but one', () => {
-  test('is the last as soon as the other is demoted in a transaction that has not ended', async () => {
+describe('the second last administrator', () => {
+  test('counts as the last while another transaction demotes the other one', async () => {
     const api = await start();
     await database.query(`update users set role = 'member' where role = 'admin'`);
     const [one, two] = [await person('admin'), await person('admin')];
@@ -468,7 +468,7 @@ describe('an API key', () => {
     return { api, userId, made: await api.send('/api/keys', { method: 'POST', headers, body }) };
   }
 
-  test('is shown once, stored as a hash, listed without its secret, and ended at once', async () => {
+  test('is shown once, stored as a hash, listed without its secret, and revoked immediately', async () => {
     const { api, userId, made } = await make('member', { name: 'ci', scopes: ['read', 'write'], days: 30 });
     expect(made.status).toBe(201);
     const { key, keyId } = made.body as { key: string; keyId: string };
@@ -500,7 +500,7 @@ describe('an API key', () => {
     expect(await auditOf(`key ${keyId}`)).toEqual([`${userId}: key.create`, `${userId}: key.revoke`]);
   });
 
-  test('ends at its time', async () => {
+  test('expires', async () => {
     const { api, made } = await make('member', { name: 'ci' });
     const { key, keyId, expiresAt, createdAt } = made.body as Record<string, string>;
     expect(Date.parse(expiresAt!) - Date.parse(createdAt!)).toBe(90 * 86_400_000);
@@ -523,7 +523,7 @@ describe('an API key', () => {
     expect((await make(role, { name: 'ci', scopes })).made.status).toBe(status);
   });
 
-  test('makes no key that can do more than itself', async () => {
+  test('creates no key with more rights than its own', async () => {
     const api = await start();
     const userId = await person('admin');
     const headers = await keyHeaders(database, userId, ['admin', 'read']);
@@ -533,7 +533,7 @@ describe('an API key', () => {
     expect(await make(['read', 'write'])).toBe(403);
   });
 
-  test('makes no key that outlives it', async () => {
+  test('creates no key that outlives it', async () => {
     const api = await start();
     const headers = await keyHeaders(database, await person('admin'), ['admin', 'read']);
     const keyId = headers.authorization.split('_')[1];
@@ -550,7 +550,7 @@ describe('an API key', () => {
     expect(Date.parse(String(await endOf(1)))).toBeLessThan(Date.parse(String(body!.expiresAt)));
   });
 
-  test('of everybody is listed only for an administrator who asks', async () => {
+  test('of another account is listed only for an administrator who requests all', async () => {
     const api = await start();
     const [admin, member] = [await person('admin'), await person()];
     await keyHeaders(database, member, ['read']);
@@ -564,7 +564,7 @@ describe('an API key', () => {
     expect((await list(member, '?all=true')).status).toBe(403);
   });
 
-  test('counts only in the header, alone, and with its whole secret', async () => {
+  test('is accepted only in the header, alone, and with its whole secret', async () => {
     const api = await start();
     const userId = await person();
     const { authorization } = await keyHeaders(database, userId, ['read']);
@@ -591,7 +591,7 @@ describe('an API key', () => {
 });
 
 describe('the limit on requests', () => {
-  test('counts each caller apart and says when to come back', async () => {
+  test('counts each caller separately and sends Retry-After', async () => {
     const api = await start({ apiRequestsPerSecond: 1, apiRequestBurst: 3 });
     const [one, two] = [await person(), await person()];
     const [first, second] = [await sessionHeaders(database, one), await keyHeaders(database, two, ['read'])];
@@ -610,10 +610,10 @@ describe('the limit on requests', () => {
   });
 });
 
-describe('the audit', () => {
+describe('the audit log', () => {
   const lastEntry = async (userId: string) => (await listAudit(database.context().db, userId, 1))[0];
 
-  test('says which request changed something, and from where: proxies are believed only when they are configured', async () => {
+  test('records the request and its address, and trusts proxies only if configured', async () => {
     const userId = await person();
     const signIn = async (settings: Partial<Settings>): Promise<Answered> =>
       (await start(settings)).send('/api/session', {
@@ -635,8 +635,8 @@ describe('the audit', () => {
   });
 });
 
-describe('a failure while somebody is looked up', () => {
-  test('lets nobody in', async () => {
+describe('a failure during authentication', () => {
+  test('refuses the request', async () => {
     const api = await start();
     const userId = await person('admin');
     const headers = await sessionHeaders(database, userId);
@@ -655,7 +655,7 @@ describe('a failure while somebody is looked up', () => {
 });
 
 describe('without accounts', () => {
-  test('the caller is the person at the machine, and there is nothing to sign in to', async () => {
+  test('the caller is the local user, and sign-in is disabled', async () => {
     const { url } = await startTestApi(database.url);
     const session = await sendRequest(`${url}/api/session`);
     expect(session.body).toMatchObject({ userId: 'local', role: 'admin', via: 'none', expiresAt: null });

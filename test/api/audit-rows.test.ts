@@ -1,7 +1,7 @@
-// What every route leaves in the audit: one row for every route of the table, written down apart from it. Each is called so that
-// it does what it is for: while the audit takes no rows, and then nothing may have changed; while nothing else can be
-// committed, and then the audit may say nothing, so the two are one transaction; then for real, and then exactly these
-// rows are there.
+// Audit entries of every route, in a table separate from the route table. Each changing route is called three times so
+// that it would succeed: while the audit log refuses rows, and then nothing may have changed; while no other table can
+// be committed, and then the audit log may have no entry, so the two are one transaction; then normally, and then
+// exactly these entries exist.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,33 +29,33 @@ interface Call {
   params?: Record<string, string>;
   query?: string;
   body?: unknown;
-  /** Of the administrator unless they are given. */
+  /** Default: headers of the administrator. */
   headers?: Record<string, string>;
 }
 interface Changing {
-  /** Something to do it with, made anew. */
+  /** Creates new test data and returns the call. */
   call: () => Promise<Call>;
-  /** As `actor: action kind-of-subject`; of the administrator where no actor is named. */
+  /** Entries as `actor: action kind-of-subject`. Default actor: the administrator. */
   rows: string[];
-  /** Of the answer, where it is a refusal. */
+  /** Status of the answer if it is a refusal. */
   status?: number;
-  /** The row goes ahead of what happens then, or nothing but the row is written. */
+  /** True if the entry is written before the action, or is the only write. */
   alone?: true;
 }
 interface Reading {
   changesNothing: string;
   call?: () => Promise<Call>;
 }
-/** It changes something and leaves no row. */
+/** Routes that change something and leave no entry. */
 interface Unaudited {
   leavesNoRow: string;
   call: () => Promise<Call>;
 }
 const READS = 'it reads';
-const NOT_YET = 'parts of a file are nothing yet; the job that is made of them leaves a row';
+const NOT_YET = 'parts of a file are not a job yet; the job created from them leaves a row';
 
 const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
-  // First: it needs a server without accounts, and makes the account that does the rest.
+  // First, because it needs a server without accounts, and creates the account for the rest.
   setUp: {
     call: async () => ({ headers: {}, body: { token: setupToken, userId: ADMIN, password: PASSWORD } }),
     rows: ['setup user'],
@@ -80,7 +80,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
       const headers = await sessionHeaders(database, userId);
       return { headers, body: { current: PASSWORD, password: 'a lantern in the fog' } };
     },
-    rows: ['somebody: user.password user'],
+    rows: ['another: user.password user'],
   },
   createUser: {
     call: async () => ({ body: { userId: `audit-${newId()}`, password: PASSWORD } }),
@@ -104,7 +104,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
       call: async () => ({ body: { pipeline: 'doubling', items: [{ n: 1 }] } }),
       rows: ['job.create job', 'job.seal job'],
     },
-    // The end of its file seals it by itself.
+    // The end of the file seals the job later.
     {
       call: async () => ({ body: uploadForm({ pipeline: 'doubling', again: true }, csvOf(3)) }),
       rows: ['job.create job'],
@@ -268,7 +268,7 @@ beforeAll(async () => {
     pendingDashboard: 'on',
     exportsAtOnce: 100,
     blobStore: join(folder, 'blobs'),
-    // Nothing goes on by itself while tables are compared.
+    // Keeps the sweep from changing tables while they are compared.
     sweepMs: 600_000,
   };
   api = await startApi({
@@ -307,7 +307,7 @@ async function make(path: string, body?: unknown): Promise<Answer> {
   return answer;
 }
 
-/** Open for items, with one of them. */
+/** An unsealed job with one item. */
 async function openJob(options: object = {}): Promise<Call> {
   const { body } = await make('/api/jobs', {
     pipeline: 'doubling',
@@ -318,7 +318,7 @@ async function openJob(options: object = {}): Promise<Call> {
   return { params: { jobId: body.jobId } };
 }
 
-/** Of a file, and at its end. */
+/** A finished job of a file. */
 async function endedJob(): Promise<Call & { params: { jobId: string } }> {
   const { body } = await make('/api/jobs', uploadForm({ pipeline: 'doubling', again: true }, csvOf(3)));
   await api.context.background.whenIdle();
@@ -327,7 +327,7 @@ async function endedJob(): Promise<Call & { params: { jobId: string } }> {
   return { params: { jobId: body.jobId } };
 }
 
-/** At its end, with one row that failed; the body names its group. */
+/** A finished job with one failed row; the body names its error group. */
 async function failedJob(): Promise<Call & { body: { errorGroup: string } }> {
   const { body } = await make('/api/jobs', { pipeline: 'doubling', items: [{ n: 13 }, { n: 1 }] });
   while (!(await make(`/api/jobs/${body.jobId}/slice?durationMs=20000`)).body.finished);
@@ -354,7 +354,7 @@ async function announced(): Promise<Call> {
   return { params: { uploadId: body.uploadId } };
 }
 
-/** One entity in one scope. */
+/** A counter with one entity in one scope. */
 async function counted(query = ''): Promise<Call> {
   const name = `audit-${newId()}`;
   await database.query(
@@ -367,7 +367,7 @@ async function counted(query = ''): Promise<Call> {
   return { params: { counter: name }, query };
 }
 
-/** One that is told of nothing that happens here. */
+/** A webhook that gets none of the events of these tests. */
 async function webhook(): Promise<Call & { params: { webhookId: string } }> {
   const { body } = await make('/api/webhooks', { url: receiver.url, kinds: ['job.failed'] });
   return { params: { webhookId: body.webhookId } };
@@ -400,7 +400,7 @@ async function ask(route: Route, { params = {}, query = '', body, headers = {} }
   return { status: response.status, body: null, headers: response.headers };
 }
 
-/** Times of use, numbers of events and counts of attempts are written whether or not anything else is. */
+/** Tables with usage times, event positions and attempt counts, which change independently of the routes. */
 const MOVING = ['audit', 'sign_in_attempts', 'event_positions', 'webhook_intake', 'workers'];
 
 async function comparedTables(): Promise<string[]> {
@@ -446,7 +446,7 @@ function auditSince(last: string): Promise<AuditRow[]> {
   );
 }
 
-/** The tables refuse every change: the audit at once, the others when it is committed. */
+/** Makes the tables refuse every change: the audit log immediately, the others at commit. */
 async function whileRefusing<T>(refusing: readonly string[], work: () => Promise<T>): Promise<T> {
   const turn = async (how: 'enable' | 'disable'): Promise<void> => {
     for (const table of refusing) await database.query(`alter table ${table} ${how} trigger refuse`);
@@ -459,7 +459,7 @@ async function whileRefusing<T>(refusing: readonly string[], work: () => Promise
   }
 }
 
-test('every route says what it leaves, and nothing else does', () => {
+test('every route has an entry in this table, and nothing else does', () => {
   expect(Object.keys(ROWS).sort()).toEqual(Object.keys(ROUTES).sort());
 });
 
@@ -491,7 +491,7 @@ describe('a route that changes something', () => {
     const answer = await ask(route, made);
     expect(answer.status, JSON.stringify(answer.body)).toBe(status ?? route.answer.status);
     const found = await auditSince(first);
-    expect(found.map(({ row }) => row.replace(/^audit-[0-9a-f-]{36}:/, 'somebody:'))).toEqual(
+    expect(found.map(({ row }) => row.replace(/^audit-[0-9a-f-]{36}:/, 'another:'))).toEqual(
       rows.map((row) => (row.includes(':') ? row : `${ADMIN}: ${row}`)),
     );
     const requestId = answer.headers.get('x-request-id');
@@ -502,7 +502,7 @@ describe('a route that changes something', () => {
 });
 
 describe('a route that leaves no row', () => {
-  test.each(unaudited)('%s does what it is for', async (name, { call }) => {
+  test.each(unaudited)('%s succeeds without an audit entry', async (name, { call }) => {
     const made = await withHeaders(await call());
     const first = await lastAuditId();
     const answer = await ask(ROUTES[name], made);

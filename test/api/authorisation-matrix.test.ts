@@ -1,5 +1,6 @@
-// Who may use which route, and whose things: one row for every route of the table, written down apart from it. A route
-// without a row fails, and so do a route beside the table and an id in a path that no test asks for. Allowed means that the request came through to its handler, whatever that says to an empty body.
+// The authorisation matrix: the callers allowed for every route, in a table separate from the route table. A route
+// without a row fails, and so do a route outside the table and an id in a path without a test. Allowed means that the
+// request reached its handler, whatever that answers to an empty body.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +17,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-/** Keys of a member and of an administrator with one scope only. */
+/** Keys with a single scope, of a member and of an administrator. */
 const WEAK_KEYS = [
   'readKey',
   'writeKey',
@@ -25,10 +26,10 @@ const WEAK_KEYS = [
   'adminsWriteKey',
   'adminsExportKey',
 ] as const;
-/** Signed in as somebody with the role, with a key of one scope, or with a key of an administrator that has all scopes. */
+/** A session with each role, keys with a single scope, and an administrator's key with all scopes. */
 const CALLERS = ['viewer', 'member', 'admin', ...WEAK_KEYS, 'adminKey'] as const;
 type Caller = (typeof CALLERS)[number];
-/** Always nobody. */
+/** Callers that are never authenticated. */
 const STRANGERS = ['nobody', 'disabled', 'disabledKey', 'revokedKey'] as const;
 
 type Row = readonly Caller[] | 'everybody';
@@ -36,10 +37,10 @@ const READ: Row = ['viewer', 'member', 'admin', 'readKey', 'adminsReadKey', 'adm
 const EXPORT: Row = ['viewer', 'member', 'admin', 'exportKey', 'adminsExportKey', 'adminKey'];
 const WRITE: Row = ['member', 'admin', 'writeKey', 'adminsWriteKey', 'adminKey'];
 const MEMBERS_READ: Row = ['member', 'admin', 'readKey', 'adminsReadKey', 'adminKey'];
-/** The own account: not with a key, unless it is one for administration. */
+/** The caller's own account: sessions, and keys with the scope admin. */
 const OWN: Row = ['viewer', 'member', 'admin', 'adminKey'];
 const ADMIN: Row = ['admin', 'adminKey'];
-/** With any key: handlers restrict what a weak one may do. */
+/** Any key, because the handlers restrict weak keys themselves. */
 const ANY_KEY: Row = CALLERS;
 
 const MATRIX: Record<RouteName, Row> = {
@@ -143,7 +144,7 @@ const ROLE_OF: Record<Caller, 'viewer' | 'member' | 'admin'> = {
   adminsExportKey: 'admin',
   adminKey: 'admin',
 };
-/** Accounts of the matrix; the members share a team. */
+/** Owners in the matrix; the members share a team. */
 const TEAM = '@matrix';
 const OTHER = 'matrix-other';
 
@@ -156,7 +157,7 @@ beforeAll(async () => {
     apiRequestBurst: 100_000,
     ownerMaxWebhooks: 10_000,
     webhookTimeoutMs: 100,
-    // Nothing is ever sent to another machine.
+    // Webhooks only reach this machine.
     webhookAllow: '127.0.0.0/8',
   };
   api = await startApi({
@@ -237,7 +238,7 @@ async function addKey(userId: string): Promise<string> {
   return (await keyHeaders(database, userId, ['read'])).authorization.split('_')[1]!;
 }
 
-/** A webhook of somebody, made by themselves. */
+/** Creates a webhook with the headers of its owner. */
 async function addWebhook(userId: string): Promise<string> {
   const made = await sendRequest(`${api.url}/api/webhooks`, {
     method: 'POST',
@@ -248,7 +249,7 @@ async function addWebhook(userId: string): Promise<string> {
   return (made.body as { webhookId: string }).webhookId;
 }
 
-/** A message to a new webhook of somebody. */
+/** Creates a delivery of a new webhook. */
 async function addDelivery(userId: string): Promise<string> {
   const [row] = await database.query(
     `insert into deliveries (webhook_id, kind, body, state) values ($1, 'webhook.test', '{}', 'DEAD')
@@ -258,7 +259,7 @@ async function addDelivery(userId: string): Promise<string> {
   return String(row!.delivery_id);
 }
 
-/** A prepared file of a new job of somebody. */
+/** Creates a prepared file of a new job. */
 async function addFile(ownerId: string): Promise<string> {
   const exportId = newId();
   await database.query(
@@ -269,7 +270,7 @@ async function addFile(ownerId: string): Promise<string> {
   return exportId;
 }
 
-/** The path with something in place of each parameter; `ids` for those that matter. */
+/** Fills the parameters of a path; `ids` sets those that matter. */
 function pathOf(route: Route, ids: Record<string, string> = {}): string {
   const others: Record<string, string> = {
     jobId: newId(),
@@ -308,7 +309,7 @@ test('every route has a row, and every row a route', () => {
   expect(Object.keys(MATRIX).sort()).toEqual(Object.keys(ROUTES).sort());
 });
 
-test('the server has no route beside the table, the files of the page and those of /api/docs', () => {
+test('the server has no route besides the table, the files of the page and those of /api/docs', () => {
   const table = ROUTE_LIST.map(([, { method, path }]) => `${method} ${path}`);
   const registered = registeredRoutes(api.server);
   expect(registered).toEqual(expect.arrayContaining(table));
@@ -321,10 +322,10 @@ test('the server has no route beside the table, the files of the page and those 
 describe.each(ROUTE_LIST)('%s', (name, route) => {
   const row = MATRIX[name] ?? [];
   const hasJob = route.path.includes(':jobId');
-  // What is allowed has ended the session.
+  // An allowed sign-out has ended the session.
   if (name === 'signOut') afterEach(() => known.clear());
 
-  test('is open to whom the matrix says, and to nobody else', async () => {
+  test('allows exactly the callers of the matrix', async () => {
     for (const caller of CALLERS) {
       const isAllowed = row === 'everybody' || row.includes(caller);
       const jobId = hasJob ? await addJob(ownerOf(caller)) : newId();
@@ -346,7 +347,7 @@ interface OwnedObject {
   add: (owner: string) => Promise<string>;
   missing: () => string;
   notFound: string;
-  /** Ids of the caller's own around it. */
+  /** Ids of the caller's own objects that contain it. */
   within?: (caller: Caller) => Promise<Record<string, string>>;
 }
 
@@ -370,9 +371,9 @@ const OBJECTS: OwnedObject[] = [
     within: async (caller) => ({ jobId: await addJob(ownerOf(caller)) }),
   },
 ];
-/** Numbers within something that has a row above. */
+/** Numbers within an object that has a row above. */
 const NUMBERS = ['seq'];
-/** Names that say nothing about an owner: tests of their own show that what is behind them is cut by owner. */
+/** Names that do not belong to an owner; other tests check that their contents are filtered by owner. */
 const SHARED_NAMES: Record<string, RouteName[]> = {
   name: ['getResourceHistory', 'changeResource'],
   counter: ['getCounter', 'listCounterEntities', 'listCounterScopes', 'getCounterValue'],
@@ -396,25 +397,28 @@ function ownerOf(caller: Caller): string {
 describe.each(OBJECTS)('$param', ({ param, add, missing: missingId, notFound, within }) => {
   const routes = ROUTE_LIST.filter(([, route]) => route.path.includes(`:${param}`));
 
-  test.each(routes)("%s answers for somebody else's like for a missing one", async (name, route) => {
-    const row = MATRIX[name];
-    for (const caller of ['viewer', 'member', ...WEAK_KEYS] as const) {
-      if (row !== 'everybody' && !row.includes(caller)) continue;
-      const [foreignId, noId] = [await add(OTHER), missingId()];
-      const around = await within?.(caller);
-      const headers = await headersOf(caller);
-      const [foreign, missing] = [
-        await send(route, headers, { ...around, [param]: foreignId }),
-        await send(route, headers, { ...around, [param]: noId }),
-      ];
-      expect(withoutIds(foreign, foreignId)).toEqual(withoutIds(missing, noId));
-      expect([caller, codeOf(foreign)]).toEqual([caller, `404 ${notFound}`]);
-    }
-    // An administrator acts for all; what is within something else belongs to that.
-    if (within) return;
-    const code = codeOf(await send(route, await headersOf('admin'), { [param]: await add(OTHER) }));
-    expect([...REFUSED, `404 ${notFound}`], `${name} for an administrator`).not.toContain(code);
-  });
+  test.each(routes)(
+    '%s answers for an object of another owner like for a missing one',
+    async (name, route) => {
+      const row = MATRIX[name];
+      for (const caller of ['viewer', 'member', ...WEAK_KEYS] as const) {
+        if (row !== 'everybody' && !row.includes(caller)) continue;
+        const [foreignId, noId] = [await add(OTHER), missingId()];
+        const around = await within?.(caller);
+        const headers = await headersOf(caller);
+        const [foreign, missing] = [
+          await send(route, headers, { ...around, [param]: foreignId }),
+          await send(route, headers, { ...around, [param]: noId }),
+        ];
+        expect(withoutIds(foreign, foreignId)).toEqual(withoutIds(missing, noId));
+        expect([caller, codeOf(foreign)]).toEqual([caller, `404 ${notFound}`]);
+      }
+      // An administrator may access all owners. An object within another belongs to that one.
+      if (within) return;
+      const code = codeOf(await send(route, await headersOf('admin'), { [param]: await add(OTHER) }));
+      expect([...REFUSED, `404 ${notFound}`], `${name} for an administrator`).not.toContain(code);
+    },
+  );
 });
 
 test('any key revokes itself', async () => {
@@ -434,7 +438,7 @@ test('a weak key does not revoke other keys of its account', async () => {
 });
 
 test.each(ROUTE_LIST.filter(([, { query }]) => query && 'all' in query.shape))(
-  '%s lists things of all owners for administrators with the scope admin only',
+  '%s lists all owners only for administrators with the scope admin',
   async (name, route) => {
     const asks = async (caller: Caller): Promise<string> =>
       codeOf(
@@ -456,12 +460,12 @@ function withoutIds({ status, body, headers }: Answered, id: string): unknown {
   return JSON.parse(text.replaceAll(id, '<id>').replaceAll(String(requestId), '<request>'));
 }
 
-test('a question for the headers alone is checked like the question for the whole', async () => {
+test('HEAD is authorised like GET', async () => {
   const answered = await sendRequest(`${api.url}/api/users`, { method: 'HEAD' });
   expect(answered.status).toBe(401);
 });
 
-test('who may not ask is told so before the body is looked at', async () => {
+test('an unauthorised caller is refused before the body is parsed', async () => {
   const answered = await sendRequest(`${api.url}/api/jobs`, { method: 'POST', body: 'not json' });
   expect(codeOf(answered)).toBe('401 UNAUTHENTICATED');
 });

@@ -1,4 +1,4 @@
-// Answers that the client has already, answers that are compressed, and files that are fetched in parts.
+// Conditional requests, compression, and ranges of files.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   file = `/api/v1/jobs/${jobId}/files/input`;
 });
 
-/** The bytes as they are on the wire. */
+/** Returns the bytes as they are on the wire. */
 function ask(
   url: string,
   headers: Record<string, string> = {},
@@ -53,7 +53,7 @@ function ask(
 }
 
 describe('an answer', () => {
-  test('that the client has is not sent again, and one that changed is', async () => {
+  test('that the client already has is not sent again, unless it changed', async () => {
     const { url } = await start();
     const path = `${url}/api/v1/jobs/${jobId}`;
     const first = await ask(path);
@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect([head.status, head.bytes.length, head.headers.etag]).toEqual([200, 0, changed.headers.etag]);
   });
 
-  test('is compressed for a client that takes it so, and is the same answer', async () => {
+  test('is compressed on request, and is the same answer', async () => {
     const { url } = await start();
     const plain = await ask(url + list);
     expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'accept-encoding']);
@@ -106,7 +106,7 @@ describe('an answer', () => {
     }
   });
 
-  test('that is an export is compressed as it is made', async () => {
+  test('that is an export is compressed while it is generated', async () => {
     const { url } = await start();
     const path = `${url}/api/v1/jobs/${jobId}/export?format=csv`;
     const plain = await ask(path);
@@ -139,7 +139,7 @@ describe('a file', () => {
     expect(part.bytes.equals(bytes.subarray(from, to))).toBe(true);
   });
 
-  test('is put together from parts that a cut client asks for one after the other', async () => {
+  test('is the same when an interrupted client resumes with ranges', async () => {
     const { url } = await start();
     const parts: Buffer[] = [];
     for (let at = 0; at < bytes.length; at += 1000) {
@@ -150,7 +150,7 @@ describe('a file', () => {
     expect(Buffer.concat(parts).equals(bytes)).toBe(true);
   });
 
-  test('is sent in part from a store on S3, too', async () => {
+  test('is sent in part from S3 too', async () => {
     const s3 = await startS3Stub();
     stopAfterTest(() => s3.stop());
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'rowmill');
@@ -177,7 +177,7 @@ describe('a file', () => {
     expect((await ask(input)).bytes.equals(bytes)).toBe(true);
   });
 
-  test('is sent whole where the range is none, or the file is not the one that the client knows', async () => {
+  test('is sent whole if the range is invalid or the file has changed', async () => {
     const { url } = await start();
     const whole = await ask(url + file);
     expect(whole.headers).toMatchObject({ 'accept-ranges': 'bytes', etag });
@@ -196,14 +196,14 @@ describe('a file', () => {
     expect((await ask(url + file, { range: 'bytes=0-1', 'if-range': modified })).status).toBe(206);
   });
 
-  test('has no part behind its end', async () => {
+  test('refuses a range after its end', async () => {
     const { url } = await start();
     const answer = await ask(url + file, { range: `bytes=${bytes.length}-` });
     expect([answer.status, answer.headers['content-range']]).toEqual([416, `bytes */${bytes.length}`]);
     expect(JSON.parse(answer.bytes.toString())).toMatchObject({ code: 'RANGE_UNSATISFIABLE' });
   });
 
-  test('that the client has is not sent again, and its headers are told without it', async () => {
+  test('that the client already has is not sent again, and HEAD returns its headers', async () => {
     const { url } = await start();
     const known = await ask(url + file, { 'if-none-match': etag });
     expect([known.status, known.bytes.length]).toEqual([304, 0]);

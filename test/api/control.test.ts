@@ -1,4 +1,4 @@
-// What can be asked of a job over HTTP while it runs and afterwards.
+// Actions on a job over HTTP, while it runs and afterwards.
 import { expect, test } from 'vitest';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -8,7 +8,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-/** Runs until it is aborted. */
+/** A handler that runs until it is aborted. */
 function endless(): {
   pipeline: ReturnType<typeof definePipeline>;
   started: Promise<void>;
@@ -49,7 +49,7 @@ async function makeItems(url: string, items: object[], options = {}): Promise<st
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
-test('a job is paused, resumed and run to its end inside of requests', async () => {
+test('a job is paused, resumed and run to its end inside requests', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(20));
   const post = (action: string) => send(url, 'POST', `/api/jobs/${jobId}/${action}`);
@@ -62,7 +62,7 @@ test('a job is paused, resumed and run to its end inside of requests', async () 
   });
   expect((await post('resume')).body).toMatchObject({ changed: true, state: 'QUEUED', released: 0 });
   expect((await post('resume')).body).toMatchObject({ changed: false });
-  // The former name of the path.
+  // The former name of the route.
   const slice = await post('kickoff?durationMs=60000');
   expect(slice.status).toBe(200);
   expect(slice.body).toMatchObject({ state: 'DONE', finished: true, moreReadyInMs: null });
@@ -70,7 +70,7 @@ test('a job is paused, resumed and run to its end inside of requests', async () 
   expect([refused.status, refused.body.code]).toEqual([409, 'JOB_CONFLICT']);
 });
 
-test('a job whose budget is used up is not resumed before the budget is raised', async () => {
+test('a job with an exhausted budget cannot be resumed before the budget is raised', async () => {
   const paid = definePipeline({ name: 'paid', phases: [{ name: 'only', cost: 1, run: (row) => row }] });
   const { url } = await startTestApi(database.url, { pipelines: [paid] });
   const jobId = await makeItems(url, numbers(5), { pipeline: 'paid', budget: { max: 2 } });
@@ -92,7 +92,7 @@ test('a job whose budget is used up is not resumed before the budget is raised',
   expect((await post('kickoff?durationMs=60000')).body).toMatchObject({ state: 'DONE', finished: true });
 });
 
-test('of many resumes, pauses and cancellations at once one says that it changed the job', async () => {
+test('exactly one of many concurrent resumes, pauses and cancellations reports a change', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(1), { open: true, hold: true });
   for (const action of ['resume', 'pause', 'resume', 'cancel']) {
@@ -109,7 +109,7 @@ test('of many resumes, pauses and cancellations at once one says that it changed
   expect(answers.filter(({ body }) => body.changed).map(({ body }) => body.released)).toEqual([2]);
 });
 
-test('a cancellation is answered when it is decided, and ends every row', async () => {
+test('a cancellation is answered immediately, and then finishes every row', async () => {
   const { url, context } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(50));
   const { status, body } = await send(url, 'POST', `/api/jobs/${jobId}/cancel`);
@@ -128,16 +128,16 @@ test('a cancellation is answered when it is decided, and ends every row', async 
   });
 });
 
-test('items are appended until the seal, once each', async () => {
+test('items are appended once each, until the job is sealed', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(2), { open: true });
   const append = (items: object[], from?: number) =>
     send(url, 'POST', `/api/jobs/${jobId}/items`, { items, ...(from !== undefined && { from }) });
   expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 5, appended: 3 });
   expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 5, appended: 0 });
-  // The first of these is there from a request that was cut off.
+  // The first of these was stored by a request that was interrupted.
   expect((await append([{ n: 2 }, ...numbers(3)], 4)).body).toEqual({ itemCount: 8, appended: 3 });
-  // Others came behind it meanwhile.
+  // Other items were appended after it meanwhile.
   expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 8, appended: 0 });
   const gap = await append(numbers(1), 9);
   expect([gap.status, gap.body.code]).toEqual([409, 'JOB_CONFLICT']);
@@ -156,7 +156,7 @@ test('items are appended until the seal, once each', async () => {
   expect([late.status, late.body.code]).toEqual([409, 'JOB_NOT_INGESTING']);
 });
 
-test('other items at a position that is taken are refused, and nothing of them is stored', async () => {
+test('different items at a taken position are refused, and none of them is stored', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(10), { open: true });
   const append = (items: object[], from: number) =>
@@ -172,7 +172,7 @@ test('other items at a position that is taken are refused, and nothing of them i
     const { status, body, headers } = await append(items, 10);
     expect([status, body.code, headers.get('retry-after')]).toEqual([409, 'ITEMS_DIFFER', null]);
   }
-  // Of several requests with different items at one position, at the same moment, one is stored as a whole.
+  // Several concurrent requests with different items at one position: one is stored as a whole.
   const rivals = await Promise.all(
     Array.from({ length: 8 }, (_, each) => append([{ n: each }, { n: each }, { n: each }], 15)),
   );
@@ -188,7 +188,7 @@ test('other items at a position that is taken are refused, and nothing of them i
   expect(stored.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, won, won, won]);
 });
 
-test('positions count items of requests, not those that handlers emitted between them', async () => {
+test('positions count appended items, not emitted ones', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(2), { open: true });
   const append = (items: object[], from: number) =>
@@ -211,7 +211,7 @@ test('positions count items of requests, not those that handlers emitted between
   expect((await append([{ n: 1 }, { n: 7 }], 4)).body.code).toBe('ITEMS_DIFFER');
 });
 
-test('so many time slices run at once, and end when their client goes', async () => {
+test('limits concurrent time slices, and ends them when their client disconnects', async () => {
   const { pipeline, started, aborted } = endless();
   const { url } = await startTestApi(database.url, {
     pipelines: [pipeline, doubling],
@@ -231,7 +231,7 @@ test('so many time slices run at once, and end when their client goes', async ()
   gone.abort();
   await expect(first).rejects.toThrow();
   await aborted;
-  // The place is free again.
+  // The slot is free again.
   const other = await makeItems(url, numbers(1));
   await expect
     .poll(async () => (await send(url, 'POST', `/api/jobs/${other}/slice?durationMs=30000`)).status)
@@ -248,7 +248,7 @@ test('a slice needs the pipeline of the job and a duration within bounds', async
   expect([unknown.status, unknown.body.code]).toEqual([404, 'PIPELINE_NOT_FOUND']);
 });
 
-test('the scope job runs what failed and pays for no finished row again', async () => {
+test('the scope job reruns failed rows, and does not pay for DONE rows again', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(5));
   await database.query('delete from spans where job_id = $1', [jobId]);
@@ -274,7 +274,7 @@ test('the scope job runs what failed and pays for no finished row again', async 
 test('failed rows are reprocessed by every scope', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, [{ n: 1 }, { n: 13 }, { n: 3 }]);
-  // A slice leaves the end of the job to a sweep that is about it already.
+  // A slice leaves finalizing to a sweep that has already begun it.
   const run = async () => {
     const path = `/api/jobs/${jobId}/slice?durationMs=60000`;
     while (!(await send(url, 'POST', path)).body.finished);
@@ -343,7 +343,7 @@ test('failed rows are reprocessed by every scope', async () => {
 });
 
 test.each(['pause', 'resume', 'cancel', 'seal', 'slice'])(
-  '%s of a job that is not there is not found',
+  '%s of a missing job is not found',
   async (action) => {
     const { url } = await startTestApi(database.url);
     const { status, body } = await send(url, 'POST', `/api/jobs/${newId()}/${action}`);
@@ -351,7 +351,7 @@ test.each(['pause', 'resume', 'cancel', 'seal', 'slice'])(
   },
 );
 
-test('a body of another type than JSON is refused', async () => {
+test('a body that is not JSON is refused', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(1), { open: true });
   const form = new FormData();

@@ -1,4 +1,4 @@
-// Totals of counters on the stream of events: what changed is told, to those whose it is, and nothing else.
+// Counter totals on the event stream: each stream gets only changes, and only of its own owners.
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { type CounterEvent, counterEvent } from '../../src/contract/events.ts';
@@ -53,7 +53,7 @@ function notes(client: EventClient, counter = 'notes'): number | undefined {
     .at(-1)?.total.notes;
 }
 
-test('a stream tells the total at its beginning and whenever it changed, and says nothing twice', async () => {
+test('a stream sends the total at its start and after every change, and nothing twice', async () => {
   await add('local', 5);
   const { url, context } = await startTestApi(database.url, { settings: quick });
   const client = await follow(`${url}/api/events`);
@@ -63,7 +63,7 @@ test('a stream tells the total at its beginning and whenever it changed, and say
   ]);
   await add('local', 7);
   await client.until(() => notes(client) === 12);
-  // Folding moves numbers, and changes none.
+  // Folding moves numbers without changing the totals.
   await foldCounters(context.engine);
   await add('local', 3, 'others');
   await client.until(() => notes(client, 'others') === 3);
@@ -76,7 +76,7 @@ test('a stream tells the total at its beginning and whenever it changed, and say
   );
 });
 
-test('who comes back is told the total anew', async () => {
+test('a resumed stream sends the total again', async () => {
   await add('local', 5);
   const { url } = await startTestApi(database.url, { settings: quick });
   const first = await follow(`${url}/api/events`);
@@ -87,7 +87,7 @@ test('who comes back is told the total anew', async () => {
   await second.until(() => notes(second) === 7);
 });
 
-test('each is told of their own and of their team, administrators of everybody when they ask', async () => {
+test('a stream sends counters of the caller and the team, and those of all owners to an administrator on request', async () => {
   await add('ada', 1);
   const { url } = await startTestApi(database.url, { settings: { ...quick, authentication: 'password' } });
   const as = async (userId: string, query = '') =>
@@ -114,7 +114,7 @@ test('each is told of their own and of their team, administrators of everybody w
   expect([...values(ada)].every((value) => value === 1 || value === 11)).toBe(true);
 });
 
-test('the stream of a job tells nothing of counters', async () => {
+test('the stream of a job sends no counters', async () => {
   await add('local', 5);
   const { url, context } = await startTestApi(database.url, { settings: quick });
   const { jobId } = await createJob(context.engine, { pipeline: 'test', phases: ['only'], ownerId: 'local' });
@@ -126,7 +126,7 @@ test('the stream of a job tells nothing of counters', async () => {
   expect(told(ofJob)).toEqual([]);
 });
 
-test('the client hands them on', async () => {
+test('the client passes them on', async () => {
   await add('local', 5);
   const { url } = await startTestApi(database.url, { settings: quick });
   for await (const event of createClient({ baseUrl: url }).events()) {

@@ -1,4 +1,4 @@
-// Counters over HTTP: whose numbers are shown, pages and their order, and names of any characters.
+// Counters over HTTP: visibility by owner, pages and their order, and names with any characters.
 import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
@@ -15,7 +15,7 @@ const database = useTestDatabase();
 const NOTES = { counter: 'notes', measures: ['notes', 'links'] };
 const params = { counter: 'notes' };
 
-/** Thirty documents in three projects; what they have is unlike the order of their names, and the same now and then. */
+/** Thirty documents in three projects. Their counts are not in the order of their names, and some are equal. */
 const LOCAL = Array.from({ length: 30 }, (_, n) => ({
   ownerId: 'local',
   scope: `p${n % 3}`,
@@ -61,7 +61,7 @@ describe('counters', () => {
     expect(await reader.read('getCounter', params)).toEqual(items[0]);
   });
 
-  test('say what an entity has, a scope has, and an entity in a scope', async () => {
+  test('have values for an entity, a scope, and an entity in a scope', async () => {
     const reader = apiReader((await startTestApi(database.url)).url);
     const value = await reader.read('getCounterValue', params, { scope: 'p1', entity: 'd04' });
     expect(value).toMatchObject({ scope: 'p1', entity: 'd04', measured: { notes: 6, links: 4 } });
@@ -76,7 +76,7 @@ describe('counters', () => {
     });
   });
 
-  test('that are missing, or have nothing of it, are not found; half a question is refused', async () => {
+  test('that are missing or have no value are not found, and a query without scope and entity is refused', async () => {
     const reader = apiReader((await startTestApi(database.url)).url);
     const missing = { status: 404, code: 'COUNTER_NOT_FOUND' };
     expect(await reader.refusal('getCounter', { counter: 'other' })).toMatchObject(missing);
@@ -89,7 +89,7 @@ describe('counters', () => {
     expect(await reader.refusal('listCounterEntities', params, { sortBy: 'stars' })).toMatchObject(invalid);
   });
 
-  test('have 0 of a measure that came later than their rows', async () => {
+  test('have 0 for a measure that was added after their rows', async () => {
     await addCounted(database, { counter: 'grown', measures: ['first', 'second'] }, [
       { ownerId: 'local', scope: 'p', entity: 'd', measured: [4] },
     ]);
@@ -123,7 +123,7 @@ describe('pages of a counter', () => {
     { sortBy: 'links', order: 'asc' },
   ] as const;
 
-  test.each(LISTS)('of %s %j have every row once, in the order that was asked for', async (list, of) => {
+  test.each(LISTS)('of %s %j have every row once, in the requested order', async (list, of) => {
     const reader = apiReader((await startTestApi(database.url)).url);
     const whole = (await reader.read(list, params, { ...of, pageSize: 200 })).items;
     const names = whole.map(({ name }) => name);
@@ -148,7 +148,7 @@ describe('pages of a counter', () => {
     );
   }
 
-  test('hold what names begin with', async () => {
+  test('are filtered by the prefix of names', async () => {
     const reader = apiReader((await startTestApi(database.url)).url);
     for (const sortBy of [undefined, 'notes']) {
       const pages = await reader.pages('listCounterEntities', params, { prefix: 'd1', pageSize: 3, sortBy });
@@ -157,7 +157,7 @@ describe('pages of a counter', () => {
     }
   });
 
-  test('are of one list: a cursor of another scope, measure or order is refused', async () => {
+  test('refuse a cursor of another scope, measure or order', async () => {
     const reader = apiReader((await startTestApi(database.url)).url);
     const first = { scope: 'p0', sortBy: 'notes', pageSize: 2 };
     const { next } = await reader.read('listCounterEntities', params, first);
@@ -192,12 +192,12 @@ describe('names', () => {
     '\t\n',
     '\u0001\u007f',
     '+ +',
-    // The last of all characters, alone and more than once.
+    // The last Unicode code point, alone and repeated.
     '\u{10ffff}',
     '\u{10ffff}\u{10ffff} x',
   ];
 
-  test('of any characters are found, listed and paged', async () => {
+  test('with any characters are found, listed and paged', async () => {
     const drawn = fc.sample(
       fc
         .string({ unit: 'binary', minLength: 1, maxLength: 60 })
@@ -244,14 +244,14 @@ describe('names', () => {
   });
 });
 
-describe('whose numbers', () => {
+describe('values of counters', () => {
   async function asker(userId: string) {
     const { url } = await startTestApi(database.url, { settings: { authentication: 'password' } });
     const headers = await sessionHeaders(database, userId);
     return async (path: string) => sendRequest(`${url}/api/counters${path}`, { headers });
   }
 
-  test('are shown to everybody where a counter is shared', async () => {
+  test('are visible to all owners if the counter is shared', async () => {
     const name = `shared-${newId()}`;
     const counted = { ownerId: '*', scope: 'p', entity: 'd', measured: [7] };
     const counterId = await addCounted(database, { counter: name, measures: ['notes'] }, [counted]);
@@ -268,7 +268,7 @@ describe('whose numbers', () => {
     }
   });
 
-  test('are shown: the own ones and those of the team, apart', async () => {
+  test('are shown separately for the caller and the team', async () => {
     const ask = await asker('ada');
     expect((await ask('')).body).toMatchObject({ items: [{ total: { notes: 1105, links: 8 } }] });
     expect((await ask('/notes/entities')).body).toMatchObject({
@@ -290,7 +290,7 @@ describe('whose numbers', () => {
     });
   });
 
-  test("are somebody else's: they answer like those that are missing", async () => {
+  test('of another owner are answered like missing ones', async () => {
     for (const [userId, theirs] of [
       ['eve', ['d-team', 'theirs']],
       ['ada', ['d-eve', 'secret']],
@@ -315,7 +315,7 @@ describe('whose numbers', () => {
     }
   });
 
-  test('are shown to an administrator who asks for all', async () => {
+  test('of all owners are shown to an administrator on request', async () => {
     const ask = await asker('root');
     expect((await ask('')).body).toMatchObject({ items: [{ total: { notes: 0 }, updatedAt: null }] });
     const all = sumOf(LOCAL).notes + 1112;

@@ -1,4 +1,4 @@
-// Making jobs over HTTP: from a file, from items, from a configured source.
+// Creates jobs over HTTP: from a file, from items, from a configured source.
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ async function jobRow(jobId: string): Promise<JobRow | undefined> {
 }
 
 describe('a job of an upload', () => {
-  test('is there when the request is answered, and its rows follow', async () => {
+  test('exists when the request is answered, and its rows follow', async () => {
     const { url, context } = await startTestApi(database.url, { pipelines });
     const form = uploadForm(
       { pipeline: 'doubling', name: 'first', params: { factor: '3' }, hold: true },
@@ -57,7 +57,7 @@ describe('a job of an upload', () => {
     expect(await jobRow(body.jobId)).toMatchObject({ item_count: '500', sealed: true });
   });
 
-  test('is the same job for the same file, and another one when asked for', async () => {
+  test('is the same job for the same file, or a new one on request', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const form = (job = {}) => uploadForm({ pipeline: 'doubling', ...job }, csvOf(3, 1000));
     const first = await send(url, 'POST', '/api/jobs', form());
@@ -68,7 +68,7 @@ describe('a job of an upload', () => {
     expect(third.body.jobId).not.toBe(first.body.jobId);
   });
 
-  test('with an idempotency key is refused for another file, and repeated for the same', async () => {
+  test('with a used idempotency key is refused for another file, and replayed for the same one', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const key = { 'idempotency-key': newId() };
     const post = (text: string) =>
@@ -101,13 +101,13 @@ describe('a job of an upload', () => {
     ['an empty file', { pipeline: 'doubling' }, '', 400, 'FILE_INVALID'],
     ['items beside the file', { pipeline: 'doubling', items: [] }, csvOf(1), 400, 'REQUEST_INVALID'],
     [
-      'a job to correct that is not there',
+      'a missing job to correct',
       { pipeline: 'doubling', updatesJobId: newId() },
       csvOf(1),
       404,
       'JOB_NOT_FOUND',
     ],
-  ])('is refused for %s, and nothing is made', async (_, job, text, status, code) => {
+  ])('is refused for %s, and nothing is created', async (_, job, text, status, code) => {
     const { url } = await startTestApi(database.url, { pipelines });
     const before = await database.query('select job_id from jobs');
     const answer = await send(url, 'POST', '/api/jobs', uploadForm(job, text));
@@ -115,7 +115,7 @@ describe('a job of an upload', () => {
     expect(await database.query('select job_id from jobs')).toHaveLength(before.length);
   });
 
-  test('takes its options as a part with a type too, as browsers send them', async () => {
+  test('accepts its options as a typed part too, as browsers send them', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const form = new FormData();
     const options = JSON.stringify({ pipeline: 'doubling', name: 'typed' });
@@ -126,7 +126,7 @@ describe('a job of an upload', () => {
     expect(await jobRow(body.jobId)).toMatchObject({ name: 'typed' });
   });
 
-  test('needs nothing but the file when one pipeline fits it', async () => {
+  test('needs only the file if exactly one pipeline matches it', async () => {
     const bare = (bytes: string | Buffer) => {
       const form = new FormData();
       form.append('file', new Blob([bytes]), 'rows.csv');
@@ -158,7 +158,7 @@ describe('a job of an upload', () => {
     ] as const) {
       const { status, body } = await send(several.url, 'POST', '/api/jobs', bare(`${header},b\n1,2\n`));
       expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
-      expect(body.message).toContain(`${fits} fit the file rows.csv`);
+      expect(body.message).toContain(`match the file rows.csv: ${fits}`);
     }
     const items = await send(several.url, 'POST', '/api/jobs', { items: [{ isbn: '1' }] });
     expect([items.status, items.body.message]).toEqual([
@@ -167,7 +167,7 @@ describe('a job of an upload', () => {
     ]);
   });
 
-  test('is refused when something stands behind the file', async () => {
+  test('is refused if another part follows the file', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const form = new FormData();
     form.append('file', new Blob([csvOf(1)]), 'rows.csv');
@@ -177,7 +177,7 @@ describe('a job of an upload', () => {
     expect(body.message).toBe('expected the field job before the part file');
   });
 
-  test('is refused with what is wrong when it has more parts than two', async () => {
+  test('is refused with the reason if it has more than two parts', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     for (const more of ['job', 'file', 'other']) {
       const form = uploadForm({ pipeline: 'doubling' }, csvOf(1));
@@ -191,7 +191,7 @@ describe('a job of an upload', () => {
     }
   });
 
-  test('names the limit that a file is over', async () => {
+  test('names the limit that a file exceeds', async () => {
     const { url } = await startTestApi(database.url, {
       pipelines,
       settings: { uploadMaxBytes: 10_000, apiItemsMaxBytes: 1024, apiBodyMaxBytes: 1024 },
@@ -205,7 +205,7 @@ describe('a job of an upload', () => {
     expect(over.body.message).toContain('uploadMaxBytes');
   });
 
-  test('names the limit that its columns are over', async () => {
+  test('names the limit that its columns exceed', async () => {
     const { url } = await startTestApi(database.url, { pipelines, settings: { ingestMaxColumns: 3 } });
     const form = uploadForm({ pipeline: 'doubling' }, 'n,a,b,c\n1,2,3,4\n');
     const { status, body } = await send(url, 'POST', '/api/jobs', form);
@@ -213,7 +213,7 @@ describe('a job of an upload', () => {
     expect(body.message).toContain('ingestMaxColumns');
   });
 
-  test('whose reader died is read on by any server', async () => {
+  test('whose reader died is resumed by any server', async () => {
     const context = database.context();
     const bytes = (async function* () {
       yield Buffer.from(csvOf(40, 8000));
@@ -250,7 +250,7 @@ describe('a job of items', () => {
     expect(await jobRow(body.jobId)).toMatchObject({ item_count: '2', sealed: true, params: { factor: 2 } });
   });
 
-  test('keeps items that hold what the database cannot store, repaired', async () => {
+  test('repairs items with characters that the database cannot store', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const strange = [{ n: '\0', '\0': '\ud800' }];
     const { status, body } = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items: strange });
@@ -262,13 +262,13 @@ describe('a job of items', () => {
     expect(item).toMatchObject({ input: { n: '\ufffd' }, repaired: true });
   });
 
-  test('stays open when asked for', async () => {
+  test('stays open on request', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const { body } = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items, open: true });
     expect(await jobRow(body.jobId)).toMatchObject({ item_count: '2', sealed: false });
   });
 
-  test('is one job for many requests with one key at the same moment, however few connections there are', async () => {
+  test('is one job for many concurrent requests with one key, even with few connections', async () => {
     const { url } = await startTestApi(database.url, { pipelines, settings: { apiConnections: 2 } });
     const key = { 'idempotency-key': newId() };
     const answers = await Promise.all(
@@ -285,7 +285,7 @@ describe('a job of items', () => {
   test.each([
     ['neither items nor source', {}, 400, 'REQUEST_INVALID'],
     ['both', { items: [], source: { name: 'a', path: 'b' } }, 400, 'REQUEST_INVALID'],
-    ['an item that is no object', { items: [1] }, 400, 'REQUEST_INVALID'],
+    ['an item that is not an object', { items: [1] }, 400, 'REQUEST_INVALID'],
     ['options of files', { items: [], mapping: { n: 'm' } }, 400, 'REQUEST_INVALID'],
     ['a budget without costs', { items: [], budget: { max: 1 } }, 400, 'BUDGET_INVALID'],
     ['NUL in a name', { items: [], name: 'a\0b' }, 400, 'REQUEST_INVALID'],
@@ -298,7 +298,7 @@ describe('a job of items', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  test.each([2000, 200_000])('nested %i levels deep is refused, and nothing is made', async (depth) => {
+  test.each([2000, 200_000])('nested %i levels deep is refused, and nothing is created', async (depth) => {
     const { url } = await startTestApi(database.url, { pipelines });
     const before = await database.query('select job_id from jobs');
     const deep = '['.repeat(depth) + ']'.repeat(depth);
@@ -318,13 +318,13 @@ describe('a job of items', () => {
     expect(await database.query('select job_id from jobs')).toHaveLength(before.length);
   });
 
-  test('has rows that are taken as they came: walking millions of values would stop the server', () => {
+  test('has rows that are passed on unparsed, because walking millions of values would block the server', () => {
     const values = [1, 'two', { three: 3 }];
     const { items } = newJob.parse({ pipeline: 'doubling', items: [{ values }] });
     expect(items![0]!.values).toBe(values);
   });
 
-  test('names the limit that a body is over', async () => {
+  test('names the limit that a body exceeds', async () => {
     const { url } = await startTestApi(database.url, { pipelines, settings: { apiItemsMaxBytes: 2000 } });
     const { status, body } = await send(url, 'POST', '/api/jobs', {
       pipeline: 'doubling',
@@ -359,7 +359,7 @@ describe('a job of a configured source', () => {
     expect([again.status, again.body.code]).toEqual([404, 'SOURCE_NOT_FOUND']);
   });
 
-  test('gives back a file that is refused', async () => {
+  test('returns a refused file', async () => {
     writeFileSync(join(folder, 'b.csv'), 'm,note\n7,x\n');
     const { url } = await startTestApi(database.url, { pipelines, sources });
     const refused = await send(url, 'POST', '/api/jobs', make('b.csv'));
@@ -368,7 +368,7 @@ describe('a job of a configured source', () => {
     expect(mapped.status).toBe(202);
   });
 
-  test('cannot be reached outside of the source', async () => {
+  test('cannot be outside the source', async () => {
     const { url } = await startTestApi(database.url, { pipelines, sources });
     const { status, body } = await send(url, 'POST', '/api/jobs', make('../secret.csv'));
     expect([status, body.code]).toEqual([404, 'SOURCE_NOT_FOUND']);

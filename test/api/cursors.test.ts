@@ -1,4 +1,4 @@
-// Cursors over HTTP: what is not one of this list and order is refused with the reason, whatever it is.
+// Cursors over HTTP: anything that is not a cursor of this list and order is refused with the reason.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RouteName } from '../../src/contract/routes.ts';
 import { apiReader } from '../support/api-reader.ts';
@@ -22,7 +22,7 @@ const LISTS: RouteName[] = [
   'listCounterScopes',
 ];
 
-/** Lists that are not of one job. */
+/** Lists that do not belong to one job. */
 const OF_NO_JOB: RouteName[] = [
   'listJobs',
   'listPending',
@@ -62,7 +62,7 @@ async function cursorOf(url: string, list: RouteName, jobId: string): Promise<st
 }
 
 describe('a cursor', () => {
-  test.each(LISTS)('of %s is taken by no other list', async (list) => {
+  test.each(LISTS)('of %s is refused by every other list', async (list) => {
     const { url } = await startTestApi(database.url, ON);
     const reader = apiReader(url);
     const [jobId] = jobs;
@@ -78,7 +78,7 @@ describe('a cursor', () => {
   });
 
   test.each(LISTS.filter((list) => !OF_NO_JOB.includes(list)))(
-    'of %s is not taken for another job',
+    'of %s is refused for another job',
     async (list) => {
       const { url } = await startTestApi(database.url, ON);
       const after = await cursorOf(url, list, jobs[0]!);
@@ -89,7 +89,7 @@ describe('a cursor', () => {
     },
   );
 
-  test('of one order is not taken by the other', async () => {
+  test('of one order is refused by the other', async () => {
     const { url } = await startTestApi(database.url);
     const after = await cursorOf(url, 'listItems', jobs[0]!);
     expect(
@@ -97,13 +97,13 @@ describe('a cursor', () => {
     ).toMatchObject({ code: 'CURSOR_INVALID', message: expect.stringContaining('the order seq') });
   });
 
-  test.each(LISTS)('of %s that is damaged is refused, and so is anything else', async (list) => {
+  test.each(LISTS)('of %s that is damaged is refused, and so is any other text', async (list) => {
     const { url } = await startTestApi(database.url, ON);
     const reader = apiReader(url);
     const [jobId] = jobs;
     const good = await cursorOf(url, list, jobId!);
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    // As servers gave them before cursors were signed, and as somebody would make them.
+    // Cursors from before they were signed, and forged ones.
     const bad = [
       good.slice(0, -4),
       `${good}%`,
@@ -123,7 +123,7 @@ describe('a cursor', () => {
 });
 
 describe('a query', () => {
-  test('with what the database cannot hold is refused, not a failure', async () => {
+  test('with text that the database cannot store is refused, and is not an internal error', async () => {
     const { url } = await startTestApi(database.url, ON);
     for (const path of [
       '/api/jobs?search=%00',
@@ -136,7 +136,7 @@ describe('a query', () => {
     }
   });
 
-  test('with a time or a number that the database could not hold is answered or refused, not a failure', async () => {
+  test('with a time or number out of range is answered or refused, and is not an internal error', async () => {
     const { url } = await startTestApi(database.url, ON);
     const times = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '2026-01-01T00:00:00+23:59'];
     const job = `/api/jobs/${jobs[0]}`;
@@ -154,7 +154,7 @@ describe('a query', () => {
     for (const [path, status] of paths) {
       const response = await fetch(url + path);
       const { code } = (await response.json()) as { code?: string };
-      // A time before all others has nothing behind it.
+      // The range is empty if it ends before all times.
       if (path.includes('timeline') && code === 'REQUEST_INVALID') continue;
       expect(`${path} ${response.status}`).toBe(`${path} ${status}`);
     }

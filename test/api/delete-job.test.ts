@@ -1,4 +1,4 @@
-// Changing and removing jobs over HTTP.
+// Changes and deletes jobs over HTTP.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function start(settings = {}): Promise<RunningApi> {
   return startTestApi(database.url, { pipelines, settings: { blobStore, sweepMs: 60_000, ...settings } });
 }
 
-/** Run to its end. */
+/** Creates a job and runs it to its end. */
 async function finishedJob({ url, context }: RunningApi, text: string, options = {}): Promise<string> {
   const { body } = await send(
     url,
@@ -33,7 +33,7 @@ async function finishedJob({ url, context }: RunningApi, text: string, options =
   return body.jobId as string;
 }
 
-/** Tables with rows of the job, and how many; events and what was told of them are kept for a while. */
+/** Counts the rows of the job per table; events and their deliveries are kept for a while. */
 async function rowsOf(jobId: string): Promise<Record<string, number>> {
   const tables = await database.query<{ table_name: string }>(
     `select table_name from information_schema.columns where table_schema = 'public' and column_name = 'job_id'
@@ -57,8 +57,8 @@ function blobFiles(): string[] {
     .map((entry) => entry.name);
 }
 
-describe('a job that is removed', () => {
-  test('leaves nothing but the entry in the audit', async () => {
+describe('a deleted job', () => {
+  test('leaves only the audit entry', async () => {
     const api = await start();
     const jobId = await finishedJob(api, `${csvOf(30)}\n13,broken\n1,2,3,4\n`);
     const prepared = await send(api.url, 'POST', `/api/jobs/${jobId}/export`);
@@ -82,7 +82,7 @@ describe('a job that is removed', () => {
     expect(audit).toEqual([{ actor: 'local', action: 'job.delete', items: '31' }]);
   });
 
-  test('keeps the file of another job', async () => {
+  test('leaves the file of another job alone', async () => {
     const api = await start();
     const first = await finishedJob(api, csvOf(3, 100));
     const second = await finishedJob(api, csvOf(3, 100), { again: true });
@@ -95,7 +95,7 @@ describe('a job that is removed', () => {
     expect(blobFiles()).toEqual([]);
   });
 
-  test('is gone at once, and the rest goes in steps that another process goes on with', async () => {
+  test('is gone immediately, and its rows are removed in steps that another process can resume', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(95, 200));
     const { engine } = api.context;
@@ -115,7 +115,7 @@ describe('a job that is removed', () => {
     await removeRemains(engine, { signal: stopped.signal, rowsPerStep: 10 });
     Object.assign(db, { run });
     expect(await rowsOf(jobId)).toMatchObject({ items: 85, results: 85, job_removals: 1 });
-    // The same file again would be the same job: not before the old one is gone.
+    // The same file would be the same job, so it is refused until the old one is gone.
     const same = () =>
       send(api.url, 'POST', '/api/jobs', uploadForm({ pipeline: 'doubling', hold: true }, csvOf(95, 200)));
     const early = await same();
@@ -131,7 +131,7 @@ describe('a job that is removed', () => {
     expect(await rowsOf(jobId)).toMatchObject({ items: 95 });
   });
 
-  test('must be finished, for as long as the settings say', async () => {
+  test('must have been finished for the configured time', async () => {
     const api = await start({ jobRetentionMinMs: 3_600_000 });
     const made = await send(api.url, 'POST', '/api/jobs', { pipeline: 'doubling', items: [{ n: 1 }] });
     const remove = () => send(api.url, 'DELETE', `/api/jobs/${made.body.jobId}`);
@@ -147,7 +147,7 @@ describe('a job that is removed', () => {
     expect((await remove()).status).toBe(204);
   });
 
-  test('is removed by one of many requests', async () => {
+  test('is deleted by exactly one of many requests', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(2, 400));
     const answers = await Promise.all(
@@ -158,7 +158,7 @@ describe('a job that is removed', () => {
 });
 
 describe('a change', () => {
-  test('of name, priority and budget stands in the audit, in one transaction with it', async () => {
+  test('of name, priority and budget is audited in the same transaction', async () => {
     const api = await start();
     const made = await send(api.url, 'POST', '/api/jobs', {
       pipeline: 'doubling',
@@ -190,7 +190,7 @@ describe('a change', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  test('of a job that is not there is not found', async () => {
+  test('of a missing job is not found', async () => {
     const { url } = await start();
     const { status, body } = await send(url, 'PATCH', `/api/jobs/${newId()}`, { name: 'x' });
     expect([status, body.code]).toEqual([404, 'JOB_NOT_FOUND']);

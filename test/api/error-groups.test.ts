@@ -1,5 +1,5 @@
-// Groups of errors over HTTP: how often and when, and what can be done with all rows of one: skip them, or change them and
-// run them again.
+// Error groups over HTTP: occurrences over time, and actions on all rows of a group: skip them, or edit and rerun
+// them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -40,7 +40,7 @@ afterAll(async () => {
   await rowmill.close();
 });
 
-/** Of 30 rows every third has an address that is refused, row 1 one that is gone. */
+/** Creates 30 rows: every third has a URL that is refused, and row 1 has one that is gone. */
 async function runJob(): Promise<string> {
   const rows = Array.from({ length: 30 }, (_, n) => ({
     n,
@@ -69,7 +69,7 @@ const auditOf = (jobId: string, action: string) =>
     action,
   ]);
 
-test('a group says how often it was met over time', async () => {
+test('a group has its occurrences over time', async () => {
   const { url } = await startTestApi(database.url);
   const jobId = await runJob();
   const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors`);
@@ -81,7 +81,7 @@ test('a group says how often it was met over time', async () => {
   expect(group.trend.stepMs).toBeGreaterThanOrEqual(1000);
 });
 
-test('rows of a group are skipped with a reason, without being run, as a run of their own', async () => {
+test('skips rows of a group with a reason, in a new generation and without running them', async () => {
   const { url, context } = await startTestApi(database.url);
   const jobId = await runJob();
   const request = { errorGroup: HTTP, phase: 1, reason: 'shops without https are not ours', ifGeneration: 1 };
@@ -111,7 +111,7 @@ test('rows of a group are skipped with a reason, without being run, as a run of 
   expect(await auditOf(jobId, 'job.skip')).toEqual([
     { detail: { generation: 2, selected: 10, skipped: 'shops without https are not ours' } },
   ]);
-  // The same click again finds another run, and without that nothing to skip.
+  // A repeated click meets another generation, and without that check nothing to skip.
   const again = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, request);
   expect([again.status, again.body.code]).toEqual([409, 'JOB_CONFLICT']);
   const { ifGeneration: _, ...unguarded } = request;
@@ -120,7 +120,7 @@ test('rows of a group are skipped with a reason, without being run, as a run of 
   await checkJob(jobId);
 });
 
-test('of several that skip at once one does it', async () => {
+test('exactly one of several concurrent skips succeeds', async () => {
   const { url, context } = await startTestApi(database.url);
   const jobId = await runJob();
   const body = { errorGroup: HTTP, reason: 'no', ifGeneration: 1 };
@@ -133,7 +133,7 @@ test('of several that skip at once one does it', async () => {
   await checkJob(jobId);
 });
 
-test('skipped rows are run again like any others', async () => {
+test('reruns skipped rows like any others', async () => {
   const { url, context } = await startTestApi(database.url);
   const jobId = await runJob();
   await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, { errorGroup: HTTP, reason: 'not yet' });
@@ -147,7 +147,7 @@ test('skipped rows are run again like any others', async () => {
   await checkJob(jobId);
 });
 
-test('a change is shown before it is made, changes every row of the group, and runs them with it', async () => {
+test('previews an edit, applies it to every row of the group, and reruns them', async () => {
   const { url } = await startTestApi(database.url);
   const jobId = await runJob();
   const change = { field: 'url', find: 'http:', replace: 'https:' };
@@ -187,7 +187,7 @@ test('a change is shown before it is made, changes every row of the group, and r
   await checkJob(jobId);
 });
 
-test('rows that a change leaves as they are are not run', async () => {
+test('does not rerun rows that an edit leaves unchanged', async () => {
   const { url } = await startTestApi(database.url);
   const jobId = await runJob();
   const edit = (change: object) =>
@@ -201,7 +201,7 @@ test('rows that a change leaves as they are are not run', async () => {
   await checkJob(jobId);
 });
 
-test('what names a row is not changed', async () => {
+test('does not edit the key of a row', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [pipeline] });
   const file = uploadForm({ pipeline: 'shops' }, 'n,url\n1,http://x\n2,http://y\n');
   const { jobId } = (await send(url, 'POST', '/api/jobs', file)).body;
@@ -213,7 +213,7 @@ test('what names a row is not changed', async () => {
   }
 });
 
-test('a job that runs is left alone', async () => {
+test('leaves a running job alone', async () => {
   const { url } = await startTestApi(database.url);
   const jobId = await rowmill.submit(pipeline, [{ n: 0, url: 'http://x' }], { hold: true });
   const skip = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, { errorGroup: HTTP, reason: 'no' });

@@ -1,4 +1,4 @@
-// Server-sent events: nothing that happens to a job is missed or told twice, however often the connection is cut.
+// Server-sent events: every event of a job is delivered exactly once, however often the connection is cut.
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { jobEvent, openEvent, progressEvent } from '../../src/contract/events.ts';
@@ -42,7 +42,7 @@ function kinds({ events }: EventClient): (string | undefined)[] {
 }
 
 describe('a stream of a job', () => {
-  test('tells what happens to it and how far it is, in the shapes of the contract', async () => {
+  test('sends its events and progress as defined in the contract', async () => {
     const { url, context } = await startTestApi(database.url, { settings: quick });
     const jobId = await openJob(context.engine);
     const other = await openJob(context.engine);
@@ -54,7 +54,7 @@ describe('a stream of a job', () => {
     await resumeJob(context.engine, jobId);
     await cancelJob(context.engine, jobId);
     await client.until(() => kinds(client).includes('job.finished'));
-    // The event of the end has the counts too, and may come before the last progress.
+    // The event of the end has the counts too, and may arrive before the last progress.
     await client.until(() =>
       client.events.some(({ event, data }) => event === 'progress' && data.includes('"CANCELLED":2')),
     );
@@ -79,7 +79,7 @@ describe('a stream of a job', () => {
       `update jobs set state = 'RUNNING', started_at = now() - interval '10 minutes' where job_id = $1`,
       [jobId],
     );
-    // 90 within the minute, 30 of them a few seconds ago; 600 before. Cancelled ones were not worked on.
+    // 90 items within the last minute, 30 of them a few seconds ago, and 600 before. Cancelled items do not count.
     await database.query(
       `insert into ledger (job_id, entry_id, generation, phase, at, done, error, cancelled)
        select $1, gen_random_uuid(), 1, 0, now() - s * interval '1 second', n, 10, 50
@@ -96,7 +96,7 @@ describe('a stream of a job', () => {
     for (const { perSecond, rateWindowMs } of rates) expect([perSecond, rateWindowMs]).toEqual([1.5, 60_000]);
   });
 
-  test('of somebody who comes back misses nothing and repeats nothing, wherever it was cut', async () => {
+  test('that is resumed misses nothing and repeats nothing, wherever it was cut', async () => {
     const { url, context } = await startTestApi(database.url, { settings: quick });
     const jobId = await openJob(context.engine);
     let isChanging = true;
@@ -133,7 +133,7 @@ describe('a stream of a job', () => {
     expect(seen.length).toBeGreaterThan(15);
   });
 
-  test('of somebody who comes back to another process, which is behind, repeats nothing', async () => {
+  test('that is resumed on another process that lags behind repeats nothing', async () => {
     const ahead = await startTestApi(database.url, { settings: quick });
     const behind = await startTestApi(database.url, { settings: { streamProgressMs: 1500 } });
     const { engine } = ahead.context;
@@ -157,7 +157,7 @@ describe('a stream of a job', () => {
     beside.close();
   });
 
-  test('of a client that reads nothing is not fed without bound, and goes on where it stood', async () => {
+  test('of a client that does not read is bounded in memory, and continues where it stopped', async () => {
     const { url, context } = await startTestApi(database.url, {
       settings: { ...quick, streamHeartbeatMs: 600_000 },
     });
@@ -167,7 +167,7 @@ describe('a stream of a job', () => {
     socket.write(`GET /api/jobs/${jobId}/events HTTP/1.1\r\nhost: localhost\r\n\r\n`);
     await new Promise((resolve) => socket.once('data', resolve));
     socket.pause();
-    // More than the buffers of two sockets hold.
+    // More than the buffers of two sockets can hold.
     const detail = { text: 'x'.repeat(100_000) };
     for (let n = 0; n < 120; n += 1)
       await insertJobEvent(context.engine.db, [jobId], 'job.changed', { n, ...detail });
@@ -194,7 +194,7 @@ describe('a stream of a job', () => {
     expect(numbers).toEqual(Array.from({ length: 120 }, (_, n) => n));
   });
 
-  test('of a client that reads nothing for too long is let go', async () => {
+  test('of a client that does not read for too long is closed', async () => {
     const { url, context } = await startTestApi(database.url, {
       settings: { ...quick, apiIdleMs: 300, streamHeartbeatMs: 600_000 },
     });
@@ -211,7 +211,7 @@ describe('a stream of a job', () => {
 });
 
 describe('a stream of all jobs', () => {
-  test("tells of the caller's own unless an administrator asks for everybody's", async () => {
+  test("sends events of the caller's jobs, or of all jobs to an administrator on request", async () => {
     const { url, context } = await startTestApi(database.url, { settings: quick });
     const [own, all] = [await listen(`${url}/api/events`), await listen(`${url}/api/events?all=true`)];
     await Promise.all([own, all].map((client) => client.until(() => client.events.length > 0)));
@@ -226,7 +226,7 @@ describe('a stream of all jobs', () => {
     all.close();
   });
 
-  test('says when what is asked for is gone', async () => {
+  test('reports if requested events are already pruned', async () => {
     const { url, context } = await startTestApi(database.url, { settings: quick });
     await openJob(context.engine);
     await database.query('update event_positions set pruned = 1');
@@ -238,7 +238,7 @@ describe('a stream of all jobs', () => {
 });
 
 describe('streams', () => {
-  test('give signs of life, and are as many as one caller may have', async () => {
+  test('send heartbeats, and are limited per caller', async () => {
     const { url, context } = await startTestApi(database.url, { settings: { ...quick, streamsAtOnce: 2 } });
     const clients = [await listen(`${url}/api/events`), await listen(`${url}/api/events`)];
     await clients[0]!.until(() => clients[0]!.comments.length > 1);
@@ -254,7 +254,7 @@ describe('streams', () => {
     clients[1]!.close();
   });
 
-  test('are not begun by a question for the headers alone, which would leave them open', async () => {
+  test('are not opened by HEAD, which would leave them open', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await openJob(context.engine);
     for (const path of ['/api/events', `/api/jobs/${jobId}/events`])
@@ -262,7 +262,7 @@ describe('streams', () => {
     expect(context.streams.streamCount).toBe(0);
   });
 
-  test('of jobs that are not there are refused', async () => {
+  test('of missing jobs are refused', async () => {
     const { url } = await startTestApi(database.url);
     const response = await fetch(`${url}/api/jobs/00000000-0000-4000-8000-000000000000/events`);
     expect(response.status).toBe(404);
@@ -281,7 +281,7 @@ describe('streams', () => {
   test.each([
     ['the session has ended', `delete from sessions where user_id = 'ada'`, 401],
     ['the account is disabled', `update users set disabled = true where user_id = 'ada'`, 401],
-  ])('end when %s, and are not opened again', async (_, change, status) => {
+  ])('end when %s, and cannot be reopened', async (_, change, status) => {
     await database.query(`delete from users where user_id = 'ada'`);
     await addUser(database, 'ada');
     const { url } = await startTestApi(database.url, { settings: { ...quick, authentication: 'password' } });
@@ -293,7 +293,7 @@ describe('streams', () => {
     expect((await fetch(`${url}/api/events`, { headers })).status).toBe(status);
   });
 
-  test('of a job end when its owner is no longer in the team, and it is not found then', async () => {
+  test('of a job end when the caller leaves the team of its owner, and then it is not found', async () => {
     const [team, grace] = [`@${newId()}`, newId()];
     await addTeam(database, team);
     await addUser(database, grace, { teamId: team });

@@ -1,5 +1,5 @@
-// Every route of the OpenAPI document is called plainly, and must do it; then with right, wrong and hostile requests: whatever comes, the answer is one
-// that the document lists, in the shape it says, and nothing breaks.
+// Calls every route of the OpenAPI document: first plainly, which must succeed, then with valid, invalid and hostile
+// requests. Every answer must be one that the document lists, in its documented shape, and nothing may break.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/documents/openapi.ts';
@@ -40,7 +40,7 @@ const pipeline = definePipeline({
   phases: [{ name: 'only', run: (row) => ({ seen: row }) }],
 });
 let jobIds: string[];
-/** For routes that need a job to which nothing was done before. */
+/** A fresh job, for routes that need one. */
 let spareJobs: Partial<Record<RouteName, string>>;
 beforeAll(async () => {
   const rowmill = await openRowmill({ databaseUrl: database.url });
@@ -66,7 +66,7 @@ interface Request {
   body: unknown;
 }
 
-/** Each part is right most of the time, so that the later ones are reached too. */
+/** Each part is valid most of the time, so that later checks are reached too. */
 function requests({ parameters, requestBody }: Operation): fc.Arbitrary<Request> {
   const { schemas } = document.components;
   const mostly = (right: fc.Arbitrary<unknown>) =>
@@ -119,7 +119,7 @@ async function checkAnswer(operation: Operation, response: Response): Promise<vo
     return;
   }
   const text = await response.text();
-  // An address that is no longer this route's: nothing to say about the route.
+  // The URL no longer matches this route, so the answer is not about it.
   const isOther = response.status === 404 && text.includes('"ROUTE_NOT_FOUND"');
   if (isOther) return;
   expect(Object.keys(responses), `${operationId} ${text.slice(0, 300)}`).toContain(String(response.status));
@@ -130,7 +130,7 @@ async function checkAnswer(operation: Operation, response: Response): Promise<vo
   if (route.answer.schema) route.answer.schema.parse(JSON.parse(text));
 }
 
-/** What a plain request needs beside what the document says. */
+/** Values that a plain request needs beyond the document. */
 const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createJob: { body: { pipeline: pipeline.name, items: [{ name: 'four' }] } },
   appendItems: { body: { items: [{ name: 'five' }] } },
@@ -147,7 +147,7 @@ const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createKey: { body: { name: 'of a program' } },
   createUser: { body: { userId: 'somebody', password: 'quiet harbour lantern' } },
 };
-/** They need something that only its own tests make: a file, rows that failed, a message, a password, a token. */
+/** Routes that need data only their own tests create: a file, failed rows, a message, a password, a token. */
 const NOT_PLAIN: RouteName[] = [
   'previewJob',
   'skipErrors',
@@ -172,7 +172,7 @@ const NOT_PLAIN: RouteName[] = [
   'revokeKey',
 ];
 
-/** As little as the route asks for, once for each job there is. */
+/** The minimal request of the route, once for each job. */
 function plainRequests({ operationId, parameters, requestBody }: Operation): Request[] {
   const spare = spareJobs[operationId];
   const jobs = spare === undefined ? jobIds : [spare];
@@ -205,7 +205,7 @@ async function callAnyhow({ path, method, operation }: (typeof all)[number], api
 }
 
 const isOfAccounts = ({ operation }: (typeof all)[number]) => operation.operationId in accountRoutes;
-// What removes jobs comes last: the others look at them.
+// Routes that delete jobs come last, because the others need them.
 const others = all
   .filter((each) => !isOfAccounts(each))
   .sort(
@@ -222,7 +222,7 @@ test.each(others)('$operation.operationId answers as documented, whatever it is 
   await callAnyhow(each, api);
 });
 
-test('routes of accounts answer as documented, where there are accounts and where there are none', async () => {
+test('account routes answer as documented, with and without accounts', async () => {
   const accounts = all.filter(isOfAccounts);
   const without = await startTestApi(database.url);
   await addUser(database, 'root', { role: 'admin' });

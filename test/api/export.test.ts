@@ -1,4 +1,4 @@
-// Results as files over HTTP: what they hold, and what slow, lost and greedy readers cost.
+// Results as files over HTTP: their content, and the cost of slow, lost and greedy readers.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ async function finishedJob({ url }: RunningApi, items: object[]): Promise<string
 
 const ROWS = 400;
 
-/** Of 40 MB, which no socket buffers; written past the engine. */
+/** A job with 40 MB of results, more than a socket buffers, inserted directly into the database. */
 const jobOfMegabytes = newId();
 beforeAll(async () => {
   const jobId = jobOfMegabytes;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   );
 });
 
-/** How often a page of an export was read. */
+/** Counts the pages that exports read. */
 function countPages({ context }: RunningApi): () => number {
   const { db } = context.engine;
   const runArrays = db.runArrays.bind(db);
@@ -50,7 +50,7 @@ function countPages({ context }: RunningApi): () => number {
   return () => pages;
 }
 
-/** Asks and reads the first bytes, no more. */
+/** Sends a request and reads only the first bytes. */
 async function readBeginning(url: string, path: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -108,7 +108,7 @@ describe('an export', () => {
     ]);
   });
 
-  test('has the rows and columns that were asked for, in that order', async () => {
+  test('has the requested rows and columns, in that order', async () => {
     const api = await startTestApi(database.url, { pipelines });
     const jobId = await finishedJob(
       api,
@@ -135,15 +135,15 @@ describe('an export', () => {
       const { status, body } = await send(api.url, method, `/api/jobs/${jobId}/export${query}`);
       expect([status, body.code]).toEqual([400, code]);
     }
-    // What was refused holds no place.
+    // A refused export holds no slot.
     expect((await send(api.url, 'GET', `/api/jobs/${jobId}/export`)).status).toBe(200);
     expect((await send(api.url, 'GET', `/api/jobs/${jobId}/export`)).status).toBe(200);
     expect((await send(api.url, 'GET', `/api/jobs/${jobId}/export`)).status).toBe(200);
   });
 });
 
-describe('a reader who takes his time', () => {
-  test('holds no database connection, and is read for no further than he takes', async () => {
+describe('a slow reader', () => {
+  test('holds no database connection, and the server reads no further than the client does', async () => {
     const jobId = jobOfMegabytes;
     const api = await startTestApi(database.url, {
       pipelines,
@@ -152,7 +152,7 @@ describe('a reader who takes his time', () => {
     const pages = countPages(api);
     const path = `/api/jobs/${jobId}/export`;
     const slow = await Promise.all(Array.from({ length: 3 }, () => readBeginning(api.url, path)));
-    // Others get a connection, one after the other, again and again.
+    // Other requests get a connection, one after the other.
     for (let round = 0; round < 5; round += 1) {
       const made = await send(api.url, 'POST', '/api/jobs', { pipeline: 'doubling', items: [{ n: 1 }] });
       expect(made.status).toBe(202);
@@ -163,7 +163,7 @@ describe('a reader who takes his time', () => {
     expect(fourth.body.message).toContain('exportsAtOnce');
     expect(Number(fourth.headers.get('retry-after'))).toBeGreaterThan(0);
     for (const socket of slow) socket.destroy();
-    // Who is gone is read for no longer, and his place is free.
+    // After a disconnect the server stops reading, and the slot is free.
     await expect.poll(() => api.context.slots.exports.take('local', 1) !== null).toBe(true);
     const read = pages();
     expect((await send(api.url, 'GET', '/healthz')).status).toBe(200);
@@ -181,7 +181,7 @@ describe('a reader who takes his time', () => {
     await expect.poll(() => api.context.slots.exports.take('local', 1) !== null).toBe(true);
   });
 
-  test('and takes nothing at all is dropped', async () => {
+  test('that reads nothing at all is disconnected', async () => {
     const jobId = jobOfMegabytes;
     const api = await startTestApi(database.url, {
       pipelines,
@@ -194,11 +194,11 @@ describe('a reader who takes his time', () => {
       text = (text + part).slice(-10);
     });
     await once(socket, 'close');
-    // The last chunk never came: nobody takes it for the whole file.
+    // The last chunk is missing, so that the client notices the incomplete file.
     expect(text.endsWith('0\r\n\r\n')).toBe(false);
   });
 
-  test('is told of an error by a connection that breaks', async () => {
+  test('notices an error by a broken connection', async () => {
     const jobId = jobOfMegabytes;
     const api = await startTestApi(database.url, { pipelines, settings: { exportPageRows: 10 } });
     const response = await fetch(`${api.url}/api/jobs/${jobId}/export`);
@@ -217,7 +217,7 @@ describe('a reader who takes his time', () => {
   });
 });
 
-test('rows that were rejected are a file of their own, which no filter concerns', async () => {
+test('rejected rows are a separate file, without filters', async () => {
   const { url, context } = await startTestApi(database.url, { pipelines });
   const upload = uploadForm(
     { pipeline: 'doubling' },

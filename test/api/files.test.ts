@@ -1,4 +1,4 @@
-// The files of a job: its input, what its generations left, and exports that were prepared in the background.
+// Files of a job: its input, the outputs of its generations, and exports prepared in the background.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ interface File {
 }
 
 function start(settings = {}): Promise<RunningApi> {
-  // Exports are made when the test says so.
+  // A long sweep interval, so that exports run only when the test starts them.
   return startTestApi(database.url, {
     pipelines: [doubling],
     settings: { blobStore, sweepMs: 60_000, ...settings },
@@ -97,7 +97,7 @@ test.each([
   'g1-..%2Fx',
   'files%2Fabc',
   newId(),
-])('the id %s leads nowhere', async (fileId) => {
+])('the id %s is not found', async (fileId) => {
   const api = await start();
   const jobId = await finishedJob(api, csvOf(1));
   const { status, body } = await send(api.url, 'GET', `/api/jobs/${jobId}/files/${fileId}`);
@@ -116,7 +116,7 @@ test('a file of another job is not found under this one', async () => {
 });
 
 describe('an export in the background', () => {
-  /** Written down, and nobody at it. */
+  /** Inserts an export that no process is preparing. */
   async function waitingExport(jobId: string, changes = ''): Promise<string> {
     const exportId = newId();
     await database.query(
@@ -129,7 +129,7 @@ describe('an export in the background', () => {
     return exportId;
   }
 
-  test('is prepared, then found among the files, and says the same as a streamed one', async () => {
+  test('is prepared, then listed among the files, and equals a streamed one', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(50));
     const query = '?format=csv&statuses=DONE&columns=n,doubled&rows=0-9';
@@ -157,14 +157,14 @@ describe('an export in the background', () => {
     const exportId = await waitingExport(jobId, lease);
     const early = await send(api.url, 'GET', `/api/jobs/${jobId}/files/${exportId}`);
     expect([early.status, early.body.code]).toEqual([409, 'EXPORT_NOT_READY']);
-    // The lease of another process is respected, and taken over when it has run out.
+    // The lease of another process is respected until it expires.
     expect(await runExports(api.context.engine, never)).toBe(0);
     await database.query('update exports set prepare_expires_at = now() where export_id = $1', [exportId]);
     expect(await runExports(api.context.engine, never)).toBe(1);
     expect((await send(api.url, 'GET', `/api/jobs/${jobId}/files/${exportId}`)).status).toBe(200);
   });
 
-  test('is made once, however many processes look', async () => {
+  test('is prepared once, however many processes look for it', async () => {
     const api = await start();
     const other = await start();
     const jobId = await finishedJob(api, csvOf(20));
@@ -177,7 +177,7 @@ describe('an export in the background', () => {
     expect(row).toEqual({ state: 'READY', attempts: 1 });
   });
 
-  test('that crashes its process again and again is given up', async () => {
+  test('that crashes its process repeatedly fails', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(1));
     const lease = `prepare_token = gen_random_uuid(), prepare_expires_at = now(), attempts = 5`;
@@ -187,14 +187,14 @@ describe('an export in the background', () => {
     expect(file).toMatchObject({ state: 'FAILED', error: expect.stringContaining('5 times') });
   });
 
-  test('whose process lost its lease removes what it wrote', async () => {
+  test('whose process lost its lease removes its file', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(5));
     const exportId = await waitingExport(jobId);
     const { engine } = api.context;
     const blobs = withMethods(engine.blobs, {
       async verify(blob) {
-        // Somebody else takes over while this one is at its last step.
+        // Another process takes over while this one is at its last step.
         await database.query(`update exports set prepare_token = gen_random_uuid() where export_id = $1`, [
           exportId,
         ]);
@@ -209,7 +209,7 @@ describe('an export in the background', () => {
     expect(left).toEqual([]);
   });
 
-  test('is removed when its time is over', async () => {
+  test('is removed when it expires', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(1));
     const { body } = await send(api.url, 'POST', `/api/jobs/${jobId}/export?format=jsonl`);
@@ -224,7 +224,7 @@ describe('an export in the background', () => {
     expect(left).toEqual([]);
   });
 
-  test('is refused when its owner has enough of them', async () => {
+  test('is refused if its owner has reached the limit', async () => {
     await database.query('delete from exports');
     const api = await start({ exportsAtOnce: 1 });
     const jobId = await finishedJob(api, csvOf(1));
@@ -235,7 +235,7 @@ describe('an export in the background', () => {
     expect(body.message).toContain('exportsAtOnce');
     expect(headers.get('retry-after')).not.toBeNull();
     await database.query('delete from exports where export_id = $1', [exportId]);
-    // At the same moment, with nobody who makes them: one passes.
+    // While no process prepares exports, one of several concurrent requests succeeds.
     const job = { jobId, ownerId: 'local' };
     const many = await Promise.allSettled(
       Array.from({ length: 5 }, () => prepareExport(api.context.engine, job, { format: 'csv' })),

@@ -1,5 +1,5 @@
-// What clients can make the server hold in memory: bytes of bodies and connections are bounded, by address and in all,
-// whether or not anybody is signed in.
+// Memory that clients can make the server hold: body bytes and connections are bounded, per address and in total, with
+// and without authentication.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ afterEach(() => {
 
 interface Sender {
   socket: Socket;
-  /** What the server said so far. */
+  /** Bytes received from the server so far. */
   said: () => string;
 }
 
@@ -39,7 +39,7 @@ async function open({ url }: RunningApi, text = ''): Promise<Sender> {
 const openMany = (api: RunningApi, count: number, text: string): Promise<Sender[]> =>
   Promise.all(Array.from({ length: count }, () => open(api, text)));
 
-/** The beginning of a request whose body is longer than what comes of it. */
+/** The beginning of a request whose body is never completed. */
 const begin = (path: string, length: number | 'chunked', sent: number): string => {
   const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`;
   const body = ' '.repeat(sent);
@@ -71,8 +71,8 @@ describe('without an account', () => {
     await expect.poll(() => heldBytes(api), WAIT).toBe(0);
   });
 
-  // How long they may take: slow-clients.test.ts.
-  test('small bodies that do not end hold what was sent, and nothing when they are gone', async () => {
+  // slow-clients.test.ts covers how long they may take.
+  test('incomplete small bodies hold the bytes sent, until the connection closes', async () => {
     const api = await startTestApi(database.url, { settings: account });
     const senders = await openMany(api, 20, begin('/api/session', 8192, 8000));
     await expect.poll(() => heldBytes(api), WAIT).toBe(160_000);
@@ -87,12 +87,12 @@ describe('bodies with rows', () => {
   test.each<[string, number | 'chunked']>([
     ['announced', 90_000],
     ['chunked', 'chunked'],
-  ])('that are large, %s, are uploads: so many of one caller are held at once', async (_, length) => {
+  ])('that are large, %s, count as uploads, which are limited per caller', async (_, length) => {
     const api = await startTestApi(database.url, { settings: { ...limits, uploadsAtOnce: 2 } });
     const senders = await openMany(api, 10, begin('/api/jobs', length, 50_000));
     await expect.poll(() => refusedWith(senders, '(uploadsAtOnce)'), WAIT).toBe(8);
     await expect.poll(() => heldBytes(api), WAIT).toBe(100_000);
-    // Small ones are not.
+    // Small bodies do not count as uploads.
     const [small] = await openMany(api, 1, begin('/api/jobs', 1, 1));
     await expect.poll(() => small!.said(), WAIT).toMatch(/^HTTP\/1.1 400 /);
     for (const { socket } of senders) socket.destroy();
@@ -103,9 +103,9 @@ describe('bodies with rows', () => {
 
   test.each([
     ['from one address', { apiAddressHeldBytes: 200_000 }, 429, 'apiAddressHeldBytes'],
-    ['in all', { apiHeldBytes: 200_000 }, 503, 'apiHeldBytes'],
+    ['in total', { apiHeldBytes: 200_000 }, 503, 'apiHeldBytes'],
   ])(
-    'are held up to a bound %s; what is more is told when to come back',
+    'are held up to a limit %s; further ones are refused with Retry-After',
     async (_, settings, status, name) => {
       const api = await startTestApi(database.url, {
         settings: { ...limits, ...settings, uploadsAtOnce: 100 },
@@ -124,8 +124,8 @@ describe('bodies with rows', () => {
 describe('connections', () => {
   test.each([
     ['from one address', { apiSocketsAtOnceAddress: 3 }, 429, 'apiSocketsAtOnceAddress'],
-    ['in all', { apiSocketsAtOnce: 3 }, 503, 'apiSocketsAtOnce'],
-  ])('are bounded %s, and one that closed makes room', async (_, settings, status, name) => {
+    ['in total', { apiSocketsAtOnce: 3 }, 503, 'apiSocketsAtOnce'],
+  ])('are limited %s, and a closed one makes room', async (_, settings, status, name) => {
     const api = await startTestApi(database.url, { settings });
     const ask = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
     const [first] = await openMany(api, 3, '');
@@ -133,7 +133,7 @@ describe('connections', () => {
     const [refused, silent] = [await open(api, ask), await open(api)];
     await expect.poll(() => refused.said(), WAIT).toContain(`(${name})`);
     expect(refused.said()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    // One that says nothing is closed too.
+    // A connection that sends nothing is closed too.
     for (const { socket } of [refused, silent]) if (!socket.closed) await once(socket, 'close');
     first!.socket.destroy();
     await expect.poll(() => connections(api), WAIT).toBe(2);
@@ -141,7 +141,7 @@ describe('connections', () => {
     await expect.poll(() => next.said(), WAIT).toContain('{"ok":true}');
   });
 
-  test('behind a proxy are not counted by its address', async () => {
+  test('behind a proxy are not limited by its address', async () => {
     const settings = { apiSocketsAtOnceAddress: 1, apiTrustedProxies: 1 };
     const api = await startTestApi(database.url, { settings });
     const senders = await openMany(api, 3, 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
@@ -149,7 +149,7 @@ describe('connections', () => {
   });
 });
 
-test('a client that goes in the middle of its request is no error in the log', async () => {
+test('a client that disconnects during its request causes no error in the log', async () => {
   const entries: Omit<LogEntry, 'atMs'>[] = [];
   const log = capturedLog((entry) => entries.push(entry), null);
   const api = await startTestApi(database.url, { log });

@@ -1,4 +1,4 @@
-// The header Idempotency-Key over all routes: a request is carried out once, and its first answer is given again.
+// The header Idempotency-Key on all routes: a request is carried out once, and its first answer is replayed.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../../src/client/create-client.ts';
@@ -23,7 +23,7 @@ async function openJob(url: string): Promise<string> {
   return (await send(url, 'POST', '/api/jobs', job)).body.jobId as string;
 }
 
-test('the same request again gets the first answer, whatever happened since', async () => {
+test('a repeated request gets the first answer, whatever happened since', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await openJob(url);
   const post = (action: string, body?: unknown, key = {}) =>
@@ -48,7 +48,7 @@ test('the same request again gets the first answer, whatever happened since', as
   expect([repeated.status, repeated.body]).toEqual([202, cancelled.body]);
 });
 
-test('a refusal is an answer too', async () => {
+test('a refusal is replayed too', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await openJob(url);
   await send(url, 'POST', `/api/jobs/${jobId}/seal`);
@@ -57,11 +57,11 @@ test('a refusal is an answer too', async () => {
   const first = await append();
   expect([first.status, first.body.code]).toEqual([409, 'JOB_NOT_INGESTING']);
   const again = await append();
-  // With the id of the first request: that one is in the log.
+  // The answer has the id of the first request, which is in the log.
   expect([again.status, again.body]).toEqual([409, first.body]);
 });
 
-test('a request that was told to come back is carried out when it does', async () => {
+test('a request that got Retry-After is carried out when it is repeated', async () => {
   const { url } = await startTestApi(database.url, { settings: { ownerMaxUploads: 1 } });
   const { body: other } = await send(url, 'POST', '/api/uploads', upload);
   const key = newKey();
@@ -90,7 +90,7 @@ test('the key with another body, query or route is refused', async () => {
   expect([long.status, long.body.code]).toEqual([400, 'REQUEST_INVALID']);
 });
 
-test('of many requests with one key at the same moment one is carried out', async () => {
+test('exactly one of many concurrent requests with one key is carried out', async () => {
   const { url } = await startTestApi(database.url);
   const [key, name] = [newKey(), newId()];
   const post = () => send(url, 'POST', '/api/uploads', { name, bytes: 3 }, key);
@@ -103,7 +103,7 @@ test('of many requests with one key at the same moment one is carried out', asyn
   expect((await post()).body.uploadId).toBe(ids[0]);
 });
 
-test('a key belongs to its caller, whichever of their API keys they use', async () => {
+test('a key belongs to the account, whichever API key is used', async () => {
   const { url } = await startTestApi(database.url, { settings: { authentication: 'password' } });
   const people = [`ann-${newId()}`, `bob-${newId()}`];
   for (const userId of people) await addUser(database, userId);
@@ -116,7 +116,7 @@ test('a key belongs to its caller, whichever of their API keys they use', async 
   expect((await post(people[0]!, upload)).body).toEqual(ann.body);
 });
 
-test('a new key beyond those that one account may have is refused; known keys and other accounts are not', async () => {
+test('a new key over the limit of an account is refused, but not known keys and other accounts', async () => {
   const settings = { authentication: 'password', userMaxIdempotencyKeys: 2 } as const;
   const { url } = await startTestApi(database.url, { settings });
   const people = [`eve-${newId()}`, `dan-${newId()}`] as const;
@@ -137,12 +137,12 @@ test('a new key beyond those that one account may have is refused; known keys an
   expect((await post(dan, newKey())).status).toBe(201);
 });
 
-test('a request whose process died before the answer was stored is not carried out again while its key is kept', async () => {
+test('a request whose process died before its answer was stored is not carried out again while its key is kept', async () => {
   const { url, context } = await startTestApi(database.url);
   const key = newId();
   const name = newId();
   const asked = JSON.stringify(['createUpload', undefined, undefined, { name, bytes: 3 }]);
-  // As it was left: reserved, and never answered.
+  // The state after the crash: reserved, and never answered.
   await reserveAnswer(context.engine, { caller: 'local', key, asked });
   const post = () => send(url, 'POST', '/api/uploads', { name, bytes: 3 }, { 'idempotency-key': key });
   const refused = await post();
@@ -165,7 +165,7 @@ test('a request whose process died before the answer was stored is not carried o
 
 const posts = (Object.entries(ROUTES) as [string, Route][]).filter(([, { method }]) => method === 'POST');
 
-test('no route keeps an answer with a secret, or the hash of a password', () => {
+test('no route stores an answer with a secret or a password hash', () => {
   const secret = /"(key|secret|password|current|token)":/;
   const schemas = (route: Route) =>
     [route.answer.schema, route.body]
@@ -195,11 +195,11 @@ test.each(
   expect(body.message).toContain('Idempotency-Key');
 });
 
-test('the client sends again only what is carried out once', async () => {
+test('the client retries only requests that are carried out once', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await openJob(url);
   let asked = 0;
-  // The first answer of each request gets lost on its way.
+  // The first answer to each request is lost.
   const fetchLosing: typeof fetch = async (...given) => {
     const response = await fetch(...given);
     asked += 1;

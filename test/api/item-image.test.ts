@@ -1,5 +1,5 @@
-// The image of a row: shown with its own type to those who may see the job, and nothing else of the store, whatever a file,
-// a mapping or an edit says.
+// The image of a row: sent with its own type to callers that may see the job. No file, mapping or edit can expose any
+// other file of the store.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ async function* once(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text);
 }
 
-test('each image comes with its own type, to be shown, kept only by the browser that asked', async () => {
+test('each image has its own type, is displayed inline, and is cached only by the browser', async () => {
   const api = await start();
   const images = [png(30, 20), jpeg(40, 30), gif(5, 5), heif('heic', 64, 64)];
   const names = ['a.png', 'b.jpg', 'c.png', 'd.heic'];
@@ -94,7 +94,7 @@ test('each image comes with its own type, to be shown, kept only by the browser 
   expect(await codeOf(await imageOf(api, jobId, 99))).toBe('404 ITEM_NOT_FOUND');
 });
 
-test('only whoever may see the job sees its images, also with the tag of one', async () => {
+test('only callers who may see the job see its images, even with a matching ETag', async () => {
   const api = await start({ authentication: 'password' });
   const [ada, ben] = [await sessionHeaders(database, 'ada'), await sessionHeaders(database, 'ben')];
   const jobId = await upload(api, [{ name: 'a.png', data: png(30, 20) }], { headers: ada });
@@ -106,15 +106,15 @@ test('only whoever may see the job sees its images, also with the tag of one', a
   await mine.body?.cancel();
 });
 
-test('nothing but the image of the row is reached by columns, mappings, edits or emitted rows', async () => {
+test('columns, mappings, edits and emitted rows cannot expose another file', async () => {
   const api = await start();
   const [secret, own] = [png(77, 77), png(11, 11)];
   await upload(api, [{ name: 'secret.png', data: secret }]);
   const key = keyOf(secret);
-  // A table that has such a column.
+  // A table with a column of that name.
   const table = await upload(api, `blob,file\n${key},x.png\n`);
   expect(await codeOf(await imageOf(api, table, 0))).toBe('404 FILE_NOT_FOUND');
-  // The name of a file passed off as the key.
+  // A file name passed off as the key.
   const mapped = await upload(api, [{ name: key, data: own }], { job: { mapping: { blob: 'file' } } });
   const [item] = await database.query<{ input: { blob: string } }>(
     'select input from items where job_id = $1',
@@ -139,7 +139,7 @@ test('nothing but the image of the row is reached by columns, mappings, edits or
   expect(await codeOf(await imageOf(api, mapped, 1))).toBe('404 FILE_NOT_FOUND');
 });
 
-test('a manifest that was written by hand shows no image of another job', async () => {
+test('a hand-written manifest shows no image of another job', async () => {
   const api = await start();
   const secret = png(78, 78);
   await upload(api, [{ name: 'secret.png', data: secret }]);
@@ -148,7 +148,7 @@ test('a manifest that was written by hand shows no image of another job', async 
   expect(await codeOf(await imageOf(api, jobId, 0))).toBe('404 FILE_NOT_FOUND');
 });
 
-test('what is no longer there, no picture, or too large is not shown', async () => {
+test('a missing file, one that is not an image, or one that is too large is not sent', async () => {
   const api = await start();
   const image = png(21, 22);
   const jobId = await upload(api, [{ name: 'a.png', data: image }]);

@@ -1,5 +1,5 @@
-// Rows of a job over HTTP: pages with every filter in both directions, one row with its history, and what is told about a
-// job's rows as a whole.
+// Rows of a job over HTTP: pages with every filter in both directions, one row with its history, and aggregates over
+// all rows.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExportFilter } from '../../src/core/files/export-filter.ts';
 import { readRows } from '../../src/export/read-rows.ts';
@@ -90,7 +90,7 @@ const FILTERS: [string, ExportFilter, Record<string, string>][] = [
 ];
 
 describe('pages of rows', () => {
-  test.each(FILTERS)('with %s are the rows of the export, from either end', async (_, filter, query) => {
+  test.each(FILTERS)('with %s equal the rows of the export, from either end', async (_, filter, query) => {
     const { url } = await startTestApi(database.url);
     const { generation, itemCount } = await rowmill.job(jobId);
     const wanted: number[] = [];
@@ -112,7 +112,7 @@ describe('pages of rows', () => {
     }
   });
 
-  test('hold what is known of a row', async () => {
+  test('have all fields of a row', async () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listItems', { jobId }, { fromSeq: 1, pageSize: 4 });
     expect(items).toMatchObject([
@@ -123,7 +123,7 @@ describe('pages of rows', () => {
     ]);
   });
 
-  test('begin where a scroll bar says, in both directions', async () => {
+  test('start at any row, in both directions', async () => {
     const { url } = await startTestApi(database.url);
     const seqs = async (query: Record<string, string | number>) =>
       (await apiReader(url).read('listItems', { jobId }, query)).items.map(({ seq }) => seq);
@@ -133,7 +133,7 @@ describe('pages of rows', () => {
     expect((await seqs({ fromSeq: 1_000_000, sort: '-seq', pageSize: 2 })).length).toBe(2);
   });
 
-  test('of a search that finds nothing come to an end, one bounded request after the other', async () => {
+  test('of a search with few matches reach the end in bounded requests', async () => {
     const { url, context } = await startTestApi(database.url);
     const large = await jobWithItems(context.engine, { items: 0 });
     await database.query(
@@ -148,13 +148,13 @@ describe('pages of rows', () => {
     expect(pages.length).toBeGreaterThanOrEqual(3);
     expect(pages.slice(0, 2).map(({ items }) => items.length)).toEqual([0, 0]);
     expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual([249_999]);
-    // Digits are found by looking at every row here: still thousands of rows per request, not a page of them.
+    // A search for digits checks every row here, but still thousands of rows per request and not one page.
     await database.query(`update items set input = '{"n":"4711"}' where job_id = $1 and seq = 5000`, [large]);
     const first = await apiReader(url).read('listItems', { jobId: large }, { search: '4711', pageSize: 1 });
     expect(first.items.map(({ seq }) => seq)).toEqual([5000]);
   });
 
-  test('of large rows are short instead of large', async () => {
+  test('of large rows have fewer rows', async () => {
     const { url, context } = await startTestApi(database.url);
     const text = 'long '.repeat(100_000);
     const wide = await jobWithItems(context.engine, { items: 20, input: (n) => ({ n, text }) });
@@ -167,8 +167,11 @@ describe('pages of rows', () => {
   });
 });
 
-describe('rows by what they are doing', () => {
-  /** Twelve rows: 0 to 2 wait, 3 and 4 are with a worker, 5 and 6 wait for a retry, the others ended, 11 waits again. */
+describe('rows by their current status', () => {
+  /**
+   * Twelve rows: 0 to 2 wait, a worker has 3 and 4, 5 and 6 wait for a retry, 11 waits for its rerun, the others are
+   * finished.
+   */
   async function busyJob(context: Parameters<typeof jobWithItems>[0]): Promise<string> {
     const busy = await jobWithItems(context, { items: 12 });
     await replaceSpans(database, busy, [
@@ -190,7 +193,7 @@ describe('rows by what they are doing', () => {
       { seq: 11, status: 'ERROR', errorClass: 'timeout', error: 'late' },
     ]);
     await database.query('update jobs set generation = 2 where job_id = $1', [busy]);
-    // The order of time is another one than that of the file.
+    // The order by time differs from the order of the file.
     await database.query(
       `update spans set updated_at = now() - interval '1 day' - lower(items) * interval '1 minute' where job_id = $1`,
       [busy],
@@ -205,20 +208,20 @@ describe('rows by what they are doing', () => {
   const QUEUE = [11, 5, 6, 3, 4, 0, 1, 2];
   test.each<[string, Record<string, string>, number[]]>([
     ['PENDING and PROCESSING, the longest unchanged first', { statuses: 'PENDING,PROCESSING' }, QUEUE],
-    ['the same by another name', { status: 'PROCESSING,PENDING', sort: 'updated_at' }, QUEUE],
+    ['the same with the other parameter name', { status: 'PROCESSING,PENDING', sort: 'updated_at' }, QUEUE],
     ['the same backwards', { status: 'PENDING,PROCESSING', sort: '-updated_at' }, [2, 1, 0, 4, 3, 6, 5, 11]],
     [
       'the same in the order of the file',
       { statuses: 'PENDING,PROCESSING', sort: 'seq' },
       [0, 1, 2, 3, 4, 5, 6, 11],
     ],
-    ['what is with a worker', { status: 'PROCESSING' }, [3, 4]],
-    ['what runs or failed', { statuses: 'PROCESSING,ERROR', sort: '-seq' }, [8, 4, 3]],
+    ['rows leased by a worker', { status: 'PROCESSING' }, [3, 4]],
+    ['running and failed rows', { statuses: 'PROCESSING,ERROR', sort: '-seq' }, [8, 4, 3]],
     ['one status by its singular name', { status: 'NOT_FOUND' }, [9]],
     ['all rows by time', { sort: 'updated_at' }, [...QUEUE, 10, 9, 8, 7]],
-    ['what ended by time', { statuses: 'DONE,ERROR', sort: '-updated_at' }, [7, 8, 10]],
-    ['what ended by time and holds a word', { search: 'late', sort: 'updated_at' }, [11, 8]],
-  ])('%s are paged through without a gap', async (_, query, wanted) => {
+    ['finished rows by time', { statuses: 'DONE,ERROR', sort: '-updated_at' }, [7, 8, 10]],
+    ['finished rows by time that contain a word', { search: 'late', sort: 'updated_at' }, [11, 8]],
+  ])('%s are paged without gaps', async (_, query, wanted) => {
     const { url, context } = await startTestApi(database.url);
     const busy = await busyJob(context.engine);
     const pages = await apiReader(url).pages('listItems', { jobId: busy }, { ...query, pageSize: 3 });
@@ -226,7 +229,7 @@ describe('rows by what they are doing', () => {
     for (const { items } of pages) expect(items.length).toBeLessThanOrEqual(3);
   });
 
-  test('say who has them, since when, and what they were tried', async () => {
+  test('have their worker, the time of the change, and their attempts', async () => {
     const { url, context } = await startTestApi(database.url);
     const busy = await busyJob(context.engine);
     const { items } = await apiReader(url).read(
@@ -245,11 +248,11 @@ describe('rows by what they are doing', () => {
       attempts: 1,
       lockedBy: null,
     });
-    // It waits for another run: the run before failed.
+    // It waits for its rerun: the previous run failed.
     expect(items.find(({ seq }) => seq === 11)).toMatchObject({ status: 'PENDING', error: 'late' });
   });
 
-  test('are refused by two names at once, from a row number by time, and sorted by time in a large job', async () => {
+  test('refuse both parameter names at once, fromSeq by time, and the order by time in a large job', async () => {
     const { url, context } = await startTestApi(database.url);
     const busy = await busyJob(context.engine);
     const refusal = async (query: Record<string, string>) =>
@@ -259,7 +262,7 @@ describe('rows by what they are doing', () => {
     expect(await refusal({ status: 'RUNNING' })).toBe('REQUEST_INVALID');
     await database.query('update jobs set item_count = 200001 where job_id = $1', [busy]);
     expect(await refusal({ sort: '-updated_at' })).toBe('REQUEST_INVALID');
-    // The queue is read as it is, however large the job.
+    // The queue can be listed by time at any job size.
     const { items } = await apiReader(url).read(
       'listItems',
       { jobId: busy },
@@ -268,7 +271,7 @@ describe('rows by what they are doing', () => {
     expect(items.map(({ seq }) => seq)).toEqual(QUEUE);
   });
 
-  test('that are large make short pages in the order of time too', async () => {
+  test('that are large make short pages by time too', async () => {
     const { url, context } = await startTestApi(database.url);
     const text = 'long '.repeat(150_000);
     const wide = await jobWithItems(context.engine, { items: 12, input: (n) => ({ n, text }) });
@@ -308,7 +311,7 @@ describe('one row', () => {
     });
   });
 
-  test('has every attempt that failed', async () => {
+  test('has every failed attempt', async () => {
     const { url } = await startTestApi(database.url);
     const row = await apiReader(url).read('getItem', { jobId, seq: 4 });
     expect(row.failures).toMatchObject([
@@ -316,7 +319,7 @@ describe('one row', () => {
     ]);
   });
 
-  test('has the rows it emitted, and they have it', async () => {
+  test('lists the rows it emitted, and they refer to it', async () => {
     const { url } = await startTestApi(database.url);
     const parent = await apiReader(url).read('getItem', { jobId, seq: 39 });
     expect(parent.childCount).toBe(2);
@@ -328,7 +331,7 @@ describe('one row', () => {
     expect(child.parent).toEqual({ seq: 39, depth: 0 });
   });
 
-  test('that has not ended says what it waits for', async () => {
+  test('that is not finished shows what it waits for', async () => {
     const { url, context } = await startTestApi(database.url);
     const open = await jobWithItems(context.engine, { items: 40 });
     await replaceSpans(database, open, [
@@ -358,7 +361,7 @@ describe('one row', () => {
     expect(await now(30)).toMatchObject({ now: 'HELD', readyAt: null });
   });
 
-  test('that is not there is not found', async () => {
+  test('that does not exist is not found', async () => {
     const { url } = await startTestApi(database.url);
     expect(await apiReader(url).refusal('getItem', { jobId, seq: 4711 })).toMatchObject({
       status: 404,
@@ -367,8 +370,8 @@ describe('one row', () => {
   });
 });
 
-describe('what is told about the rows of a job', () => {
-  test('is their errors by group, with when they were seen', async () => {
+describe('aggregates of a job', () => {
+  test('have error groups, with first and last occurrence', async () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listErrors', { jobId });
     const group = items.find(({ signature }) => signature === 'permanent: no price for item <n>')!;
@@ -376,7 +379,7 @@ describe('what is told about the rows of a job', () => {
     expect(Date.parse(group.lastSeen)).toBeGreaterThanOrEqual(Date.parse(group.firstSeen));
   });
 
-  test('is how many groups of errors there are, page by page and found by their message', async () => {
+  test('have the number of error groups, in pages and by a search for the message', async () => {
     const { url, context } = await startTestApi(database.url);
     const failing = await jobWithItems(context.engine, { items: 10 });
     await database.query(
@@ -403,7 +406,7 @@ describe('what is told about the rows of a job', () => {
     expect(await read({ search: 'nothing' })).toEqual({ items: [], next: null, previous: null, total: 0 });
   });
 
-  test('is their rate over time, folded or not, in no more points than asked for', async () => {
+  test('have rates over time, folded or not, in at most the requested number of points', async () => {
     const { url, context } = await startTestApi(database.url);
     const timed = await jobWithItems(context.engine, { items: 10 });
     await database.query(
@@ -416,7 +419,7 @@ describe('what is told about the rows of a job', () => {
        from generate_series(0, 99) n`,
       [timed],
     );
-    // What was reprocessed is booked off: nobody did that.
+    // A rerun books results off the ledger, which is not work.
     await database.query(
       `insert into ledger (job_id, entry_id, generation, phase, at, flushes, done)
        values ($1, gen_random_uuid(), 1, 0, '2026-01-01T00:50:00Z', 0, -50)`,
@@ -457,7 +460,7 @@ describe('what is told about the rows of a job', () => {
     ).toMatchObject({ status: 400, code: 'REQUEST_INVALID' });
   });
 
-  test('of a young job that runs is counted in seconds, up to the last one that is over', async () => {
+  test('have rates per second for a young, running job, up to the last full second', async () => {
     const { url, context } = await startTestApi(database.url);
     const young = await jobWithItems(context.engine, { items: 10 });
     await database.query(
@@ -477,7 +480,7 @@ describe('what is told about the rows of a job', () => {
     expect(points.slice(1, 18).map(({ done }) => done)).toEqual(Array(17).fill(10));
   });
 
-  test('is their generations, the first among them', async () => {
+  test('have all generations, including the first', async () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listGenerations', { jobId });
     expect(items).toMatchObject([
@@ -487,7 +490,7 @@ describe('what is told about the rows of a job', () => {
     expect(items[0]!.diff).not.toBeNull();
   });
 
-  test('is what of the file was refused, page by page', async () => {
+  test('have the rejected rows of the file, in pages', async () => {
     const { url, context } = await startTestApi(database.url);
     const open = await jobWithItems(context.engine, { items: 1 });
     await database.query(
@@ -500,7 +503,7 @@ describe('what is told about the rows of a job', () => {
     expect(pages.flatMap(({ items }) => items.map(({ line }) => line))).toEqual([1, 3, 5, 7, 9, 11, 13]);
   });
 
-  test('is who did what to the job, newest first, also where times are equal', async () => {
+  test('have the activity of the job, newest first, also with equal times', async () => {
     const { url } = await startTestApi(database.url);
     const done = `job.${newId()}`;
     await database.query(

@@ -1,4 +1,4 @@
-// Jobs as they are listed and looked at: pages, filters, counts that add up, and when a job will be done.
+// The job list and the job details: pages, filters, counts that add up, and the estimated end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Actor, LOCAL_ACTOR } from '../../src/api/requests/actor.ts';
 import type { ApiContext } from '../../src/api/api-context.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => rowmill.close());
 
-/** So many jobs, three at a time made in the same microsecond. */
+/** Creates jobs, groups of three with the same microsecond. */
 async function manyJobs(context: EngineContext, ownerId: string, count: number): Promise<string[]> {
   const jobs: string[] = [];
   for (let n = 0; n < count; n += 1)
@@ -59,7 +59,7 @@ async function manyJobs(context: EngineContext, ownerId: string, count: number):
 }
 
 describe('the list of jobs', () => {
-  test('comes newest first, page by page, also where times are equal to the microsecond', async () => {
+  test('is paged newest first, also with times equal to the microsecond', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobs = await manyJobs(context.engine, 'ties', 14);
     for (const pageSize of [1, 2, 3, 5, 14, 50]) {
@@ -69,7 +69,7 @@ describe('the list of jobs', () => {
     }
   });
 
-  test('misses none of the old jobs while new ones are made', async () => {
+  test('misses no old job while new ones are created', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobs = await manyJobs(context.engine, 'growing', 9);
     const pages = await apiReader(url).pages(
@@ -83,7 +83,7 @@ describe('the list of jobs', () => {
     expect(pages.flatMap(({ items }) => items.map(({ jobId }) => jobId))).toEqual(jobs);
   });
 
-  test("has the caller's jobs, and everybody's only when an administrator asks", async () => {
+  test("has the caller's jobs, and all jobs only for an administrator on request", async () => {
     const { url, context } = await startTestApi(database.url);
     const [foreign] = await manyJobs(context.engine, 'ada', 1);
     const reader = apiReader(url);
@@ -95,7 +95,7 @@ describe('the list of jobs', () => {
     expect(await idsOf({ ownerId: 'ada' })).toEqual([foreign]);
   });
 
-  test('can be asked for states, a pipeline, a piece of a name or the beginning of an id', async () => {
+  test('is filtered by states, pipeline, part of a name or prefix of an id', async () => {
     const { url } = await startTestApi(database.url);
     const reader = apiReader(url);
     const found = async (query: Record<string, string>) =>
@@ -109,7 +109,7 @@ describe('the list of jobs', () => {
     expect(await found({ search: 'p_ices%' })).toBe(false);
   });
 
-  test('says of each job why it does not go on, as the job itself does', async () => {
+  test('has the reason why a job is blocked, as the job details do', async () => {
     const { url, context } = await startTestApi(database.url);
     const make = async (): Promise<string> => {
       const jobId = await jobWithItems(context.engine, { items: 3 });
@@ -162,7 +162,7 @@ describe('the list of jobs', () => {
   });
 });
 
-describe('for somebody who is no administrator', () => {
+describe('for a member', () => {
   const ada: Actor = {
     ...LOCAL_ACTOR,
     userId: 'ada',
@@ -229,7 +229,7 @@ describe('a job', () => {
     });
   });
 
-  test('says when it will be done, and what that follows from', async () => {
+  test('has the estimated end, and its basis', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await jobWithItems(context.engine, { items: 1000, phases: ['look', 'price'] });
     await database.query(
@@ -239,7 +239,8 @@ describe('a job', () => {
     await replaceSpans(database, jobId, [{ items: '{[0,100)}' }, { items: '{[100,400)}', phase: 1 }]);
     await database.query(`insert into workers (worker_id, name, version, pipelines, abilities)
       values (gen_random_uuid(), 'able', '1', '{test}', '[{"pipeline": "test", "version": null, "phases": ["look", "price"]}]')`);
-    // Each second of the last 100 6 items ended and 4 went on: 10 phases per second, and 2 * 100 + 300 are left.
+    // In each of the last 100 seconds, 6 items finished and 4 advanced: 10 steps per second, with 2 * 100 + 300 steps
+    // left.
     await database.query(
       `insert into ledger (job_id, entry_id, generation, phase, at, done, advanced)
        select $1, gen_random_uuid(), 1, p, now() - s * interval '1 second', case p when 1 then 60 else 0 end, case p when 0 then 40 else 0 end
@@ -254,7 +255,7 @@ describe('a job', () => {
     expect(inSeconds).toBeGreaterThan(45);
     expect(inSeconds).toBeLessThan(300);
     expect(rateWindowMs).toBe(60_000);
-    // 60 rows every ten seconds, five or six times within the minute.
+    // 60 rows every ten seconds, five or six times within the last minute.
     expect([5, 6]).toContain(perSecond);
     await database.query(`update jobs set state = 'PAUSED' where job_id = $1`, [jobId]);
     expect((await reader.read('getJob', { jobId })).eta).toBeNull();
@@ -266,7 +267,7 @@ describe('a job', () => {
     });
   });
 
-  test('says why rows are waiting although slots are free', async () => {
+  test('has the reason why rows wait although slots are free', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await jobWithItems(context.engine, { items: 10 });
     await database.query(`update jobs set state = 'RUNNING', sealed_at = now() where job_id = $1`, [jobId]);
@@ -285,7 +286,7 @@ describe('a job', () => {
     await database.query('delete from workers');
   });
 
-  test('has a summary for each generation that has ended', async () => {
+  test('has a summary for each finished generation', async () => {
     const { url, context } = await startTestApi(database.url);
     const reader = apiReader(url);
     expect(await reader.read('getSummary', { jobId: finished })).toMatchObject({

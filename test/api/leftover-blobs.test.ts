@@ -1,4 +1,4 @@
-// What an upload leaves in the blob store: what its job needs, and nothing of one that was refused or removed.
+// Blobs that an upload leaves in the store: those its job needs, and none after it is refused or deleted.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ async function uploadImages(
   return answer;
 }
 
-test('a refused upload leaves nothing, whatever it is refused for', async () => {
+test('a refused upload leaves nothing, whatever the reason', async () => {
   const api = await start({ ownerMaxStoredBytes: 1_000_000 });
   const refused = async (job: object, text: string): Promise<string> => {
     const { body } = await send(
@@ -71,7 +71,7 @@ test('a refused upload leaves nothing, whatever it is refused for', async () => 
   expect(sets).toEqual([]);
 });
 
-test('the same file again leaves the file of its job', async () => {
+test('a repeated upload keeps the file of its job', async () => {
   const api = await start();
   const upload = () =>
     send(api.url, 'POST', '/api/jobs', uploadForm({ pipeline: 'doubling', hold: true, ownerId }, csvOf(3)));
@@ -83,13 +83,13 @@ test('the same file again leaves the file of its job', async () => {
   expect(input.body).toBe(csvOf(3));
 });
 
-test('images of a removed job go, and stay for a job that has the same ones', async () => {
+test('images of a deleted job are removed, but kept for a job with the same ones', async () => {
   const api = await start();
   const { engine } = api.context;
   const [shared, single] = [png(31, 17), png(8, 9)];
   const first = await uploadImages(api, [shared, single], {});
   const second = await uploadImages(api, [shared], {});
-  // A manifest of each job and its own copies; no archive.
+  // Each job has a manifest and its own copies, but no archive.
   expect(blobsByKind()).toEqual(['files', 'files', 'image-copies', 'image-copies', 'image-copies']);
   const [row] = await database.query<{ input: { blob: string } }>(
     'select input from items where job_id = $1',
@@ -113,7 +113,7 @@ test('images of a removed job go, and stay for a job that has the same ones', as
 
 test('images count for the quota of their owner', async () => {
   const ownerId = newId();
-  // Beside its manifest of less than 300 bytes.
+  // The manifest adds less than 300 bytes.
   const large = Buffer.concat([png(31, 17), Buffer.alloc(700_000)]);
   const api = await start({ ownerMaxStoredBytes: 1_000_000 });
   expect((await uploadImages(api, [large], { ownerId })).status).toBe(202);
@@ -123,7 +123,7 @@ test('images count for the quota of their owner', async () => {
   expect(blobsByKind()).toEqual(before);
 });
 
-test('of a refusal, the collector and a job only one gets the stored file', async () => {
+test('only one of a refusal, the collector and a job gets the stored file', async () => {
   const { engine } = (await start()).context;
   const old = { ...engine, settings: { ...engine.settings, blobLeftoverMs: 0 } };
   const create = (fileSetId: string) =>

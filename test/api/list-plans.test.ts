@@ -1,5 +1,5 @@
-// How the database answers lists: by keys, whatever it believes about the tables and whenever it made its plan, and at the
-// end of a job for the price of its beginning.
+// Query plans of lists: they access tables by key, whatever the statistics are and whenever the plan was made, and the
+// last page of a job costs as much as the first.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
 import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
@@ -29,7 +29,7 @@ const SCOPES = 50;
 let jobId: string;
 let explainer: Explainer;
 
-/** The same session as the server has, which makes its plans while nothing is in the tables and keeps them. */
+/** A session like the server's, which plans while the tables are empty and keeps its plans. */
 let planned: Database;
 const sent = new Map<string, { name: string; values: unknown[] }>();
 
@@ -66,7 +66,7 @@ afterAll(async () => {
   await planned.close();
 });
 
-/** Sends on, and remembers what. */
+/** Runs statements and records them. */
 function recorder(list: string): Executor {
   const remember = ({ name }: Statement, values: unknown[] = []): void =>
     void sent.set(list, { name, values });
@@ -145,7 +145,7 @@ const pending = (of: string | null) => ({
   limit: 51,
 });
 const jobs = { states: null, pipeline: null, search: null, after: null, limit: 51 };
-/** Only the nth statement of several. */
+/** Explains only the nth of several statements. */
 const nth =
   (n: number, send: (db: Executor) => Promise<unknown>) =>
   (db: Executor): Promise<unknown> => {
@@ -210,7 +210,7 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['totals of counters of all', (db) => counterOwnerTotals(db, null)],
 ];
 
-/** What grows with the rows of jobs. */
+/** Tables that grow with the rows of jobs. */
 const QUEUE_AND_ROWS = [
   'items',
   'results',
@@ -238,7 +238,7 @@ function scans(plan: Explained['plan']): string[] {
   return [...own, ...Plans.flatMap(scans)];
 }
 
-describe('planned while the tables were empty', () => {
+describe('with plans made while the tables were empty', () => {
   test.each(LISTS.map(([list]) => list))('%s are found by key', async (list) => {
     const { name, values } = sent.get(list)!;
     const { rows } = await planned.run<{ 'QUERY PLAN': [{ Plan: Explained['plan'] }] }>({
@@ -257,18 +257,18 @@ describe.each(['stale', 'fresh'])('with statistics that are %s', (statistics) =>
   test.each(LISTS)('%s are found by key', async (_, send) => {
     const { plan, pages } = await explainer.explain(send);
     expect(scans(plan)).toEqual([]);
-    // A look by key is three pages: a search through 4,000 rows and their results is what costs most.
+    // An index lookup reads three pages. The most expensive list searches 4,000 rows and their results.
     expect(pages).toBeLessThan(4000 * 3 * 3);
   });
 
-  test('totals of counters cost what their owner has', async () => {
+  test('counter totals cost in proportion to the counters of the owner', async () => {
     const [one, all] = [['local'], null];
     const pagesOf = async (owners: string[] | null) =>
       (await explainer.explain((db) => counterOwnerTotals(db, owners))).pages;
     expect(await pagesOf(one)).toBeLessThan((await pagesOf(all)) / 10);
   });
 
-  test('the last page of rows costs what the first one does', async () => {
+  test('the last page of rows costs as much as the first', async () => {
     for (const order of ['asc', 'desc'] as const) {
       const [first, last] = [0, ITEMS - 1100].map((fromSeq) => ({ ...page(), fromSeq, toSeq: fromSeq + 50 }));
       const cost = async (asked: ReturnType<typeof page>) =>

@@ -1,4 +1,4 @@
-// What runs and what it may use, over HTTP; health, numbers, and the page to try the API.
+// Operations over HTTP: pipelines, workers, resources, owners, sources, health, metrics, and the interactive API page.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,8 +58,8 @@ beforeAll(async () => {
 });
 afterAll(() => rowmill.close());
 
-describe('what runs', () => {
-  test('are pipelines, with the schema of their rows where it can be shown', async () => {
+describe('the running parts', () => {
+  test('include pipelines, with the schema of their rows if available', async () => {
     const { url } = await startTestApi(database.url, { pipelines: [prices, anything, foreignSchema] });
     const { items } = await apiReader(url).read('listPipelines');
     expect(items[0]).toMatchObject({
@@ -79,7 +79,7 @@ describe('what runs', () => {
     expect(items[2]).toMatchObject({ name: 'foreign', input: { title: 'Foreign' } });
   });
 
-  test('are workers, with what their slots do and how many items they hold', async () => {
+  test('include workers, with the state of their slots and their number of items', async () => {
     const { url } = await startTestApi(database.url);
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -131,8 +131,8 @@ describe('what runs', () => {
   });
 });
 
-describe('what may be used', () => {
-  test('is listed and changed by hand, under the name of who did it', async () => {
+describe('limits', () => {
+  test('of resources are listed and overridden, with an audit entry', async () => {
     const { url } = await startTestApi(database.url);
     const changed = await fetch(`${url}/api/resources/shop`, {
       method: 'PATCH',
@@ -162,7 +162,7 @@ describe('what may be used', () => {
     expect(hostile.status).toBe(400);
   });
 
-  test('is shared by owners, whose part is changed by hand', async () => {
+  test('of owners are listed and changed', async () => {
     const { url } = await startTestApi(database.url);
     const changed = await fetch(`${url}/api/owners/ada`, {
       method: 'PATCH',
@@ -181,7 +181,7 @@ describe('what may be used', () => {
     });
   });
 
-  test('takes the same limits of an owner as its description says', async () => {
+  test('of owners have the documented bounds', async () => {
     const { url } = await startTestApi(database.url);
     const { properties } = z.toJSONSchema(ROUTES.changeOwner.body) as unknown as {
       properties: Record<string, { maximum?: number; anyOf?: { maximum?: number }[] }>;
@@ -202,8 +202,8 @@ describe('what may be used', () => {
   });
 });
 
-describe('the audit', () => {
-  test('comes newest first, page by page, of a subject or of somebody', async () => {
+describe('the audit log', () => {
+  test('is paged newest first, by subject or actor', async () => {
     const { url } = await startTestApi(database.url);
     await database.query(
       `insert into audit (actor, action, subject, detail)
@@ -222,8 +222,8 @@ describe('the audit', () => {
   });
 });
 
-describe('numbers', () => {
-  test("are those of the caller's jobs, or of everybody's", async () => {
+describe('statistics and metrics', () => {
+  test("cover the caller's jobs, or all jobs", async () => {
     const { url, context } = await startTestApi(database.url);
     await database.query('delete from jobs');
     await database.query('delete from spans');
@@ -261,7 +261,7 @@ describe('numbers', () => {
       const sources = { bufferFullness: () => 0, databases: [], pools: () => [] };
       const worker = createMetrics(new Events(), sources);
       const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-      // As JSON has them.
+      // Unescapes quotes in JSON.
       const queries = text.replaceAll('\\"', '"');
       expect(queries).toMatch(/rowmill_\w+\{/);
       expect(unknownMetrics(queries, [context.metrics.registry, worker.registry])).toEqual([]);
@@ -272,7 +272,7 @@ describe('numbers', () => {
     },
   );
 
-  test('are counted again for a scrape only after metricsCacheMs', async () => {
+  test('are recounted for a scrape only after metricsCacheMs', async () => {
     const pendingOf = async (url: string): Promise<number> => {
       const text = await (await fetch(`${url}/metrics`)).text();
       return Number(/^rowmill_pending_items (\d+)$/m.exec(text)![1]);
@@ -288,7 +288,7 @@ describe('numbers', () => {
 });
 
 describe('the server', () => {
-  test('logs what happens to jobs', async () => {
+  test('logs the events of jobs', async () => {
     const lines: string[] = [];
     const log = capturedLog(
       ({ level, message, fields }) => lines.push(`${level} ${message} ${String(fields.jobId)}`),
@@ -304,7 +304,7 @@ describe('the server', () => {
       expect(lines).toContain(`info job ${change} ${jobId}`);
   });
 
-  test('says what a client has to know', async () => {
+  test('shows its configuration to clients', async () => {
     const { url } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
     expect(await apiReader(url).read('getConfiguration')).toMatchObject({
       authentication: 'none',
@@ -313,7 +313,7 @@ describe('the server', () => {
     });
   });
 
-  test('is ready while the database has the schema of this version', async () => {
+  test('is ready if the database has the schema of this version', async () => {
     const { url } = await startTestApi(database.url);
     const reader = apiReader(url);
     expect(await reader.read('getReadiness')).toEqual({ ok: true });
@@ -336,7 +336,7 @@ describe('the server', () => {
     expect(await reader.read('getReadiness')).toEqual({ ok: true });
   });
 
-  test('is not ready without its database, and says when to ask again', async () => {
+  test('is not ready without its database, and sends Retry-After', async () => {
     const { url, context } = await startTestApi(database.url);
     context.engine.db.destroy();
     const response = await fetch(`${url}/readyz`);
@@ -346,7 +346,7 @@ describe('the server', () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  test('has a page to try it whose scripts are all files', async () => {
+  test('has an interactive API page without inline scripts', async () => {
     const { url } = await startTestApi(database.url);
     const page = await fetch(`${url}/api/docs/`);
     const html = await page.text();
@@ -365,11 +365,11 @@ describe('the server', () => {
   });
 });
 
-describe('below a path', () => {
+describe('below a base path', () => {
   const settings = { apiPublicUrl: 'https://example.org/tools/rows' };
 
   test.each(['', '/tools/rows'])(
-    'the page to try it has its files, whether the proxy leaves %j or not',
+    'the interactive API page finds its files if the proxy passes the prefix %j',
     async (left) => {
       const { url } = await startTestApi(database.url, { settings });
       const origin = new URL(url).origin;
@@ -378,7 +378,7 @@ describe('below a path', () => {
         const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
         expect(files.length).toBeGreaterThan(3);
         for (const path of files) {
-          // As a browser asks, which knows of the public address alone.
+          // The URL a browser requests, which knows only the public URL.
           const asked = new URL(path, `${settings.apiPublicUrl}${address}`).pathname;
           expect(asked).toMatch(/^\/tools\/rows\/api\/docs\/static\//);
           const file = await fetch(`${origin}${asked.slice(left === '' ? '/tools/rows'.length : 0)}`);
@@ -389,7 +389,7 @@ describe('below a path', () => {
     },
   );
 
-  test('the description says where the addresses begin', async () => {
+  test('the OpenAPI document has the base path', async () => {
     const { url } = await startTestApi(database.url, { settings });
     const { origin } = new URL(url);
     for (const address of ['/tools/rows/api/openapi.json', '/tools/rows/api/docs/json']) {
@@ -411,13 +411,13 @@ describe('sources', () => {
 
   const scan = (url: string, query = '') => fetch(`${url}/api/ingestion/scan${query}`, { method: 'POST' });
 
-  test('are none unless some are configured', async () => {
+  test('are empty unless configured', async () => {
     const { url } = await startTestApi(database.url);
     expect(await apiReader(url).read('listSources')).toMatchObject({ items: [], next: null });
     expect(await (await scan(url)).json()).toEqual({ items: [] });
   });
 
-  test('are listed without what is in them, and their files become jobs when somebody asks', async () => {
+  test('are listed without their files, which become jobs on request', async () => {
     const { url } = await startTestApi(database.url, { pipelines: [anything], sources });
     expect(await apiReader(url).read('listSources')).toMatchObject({
       items: [{ name: 'incoming', kind: 'folder', pipeline: 'anything' }],
@@ -447,7 +447,7 @@ describe('sources', () => {
     });
   });
 
-  test('whose files belong to somebody else, or to nobody, are not listed', async () => {
+  test('of another owner, or without owner, are not listed', async () => {
     const owned = (name: string, owner: string): SourceConfig => ({ ...sources[0]!, name, owner });
     const { url } = await startTestApi(database.url, {
       sources: [...sources, owned('mine', 'source-member'), owned('theirs', 'somebody-else')],
@@ -465,7 +465,7 @@ describe('sources', () => {
     expect(await namesFor('source-admin')).toEqual(['incoming', 'mine', 'theirs']);
   });
 
-  test('that are not there, or whose pipeline is not, are refused', async () => {
+  test('that are missing, or whose pipeline is missing, are refused', async () => {
     const { url } = await startTestApi(database.url, { sources });
     expect(await (await scan(url, '?sources=other')).json()).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
     expect(await (await scan(url)).json()).toMatchObject({ code: 'PIPELINE_NOT_FOUND' });

@@ -1,5 +1,5 @@
-// Keys of resources are made of rows, so they are shown only to owners whose rows used them; sources without an owner are
-// for administrators.
+// Resource keys come from rows, so only owners whose rows used them see them. Sources without an owner are for
+// administrators only.
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -30,7 +30,7 @@ async function addPerson(url: string, role: 'member' | 'admin', scopes: string[]
   return [userId, (method, path, body) => send(url, method, path, body, headers)];
 }
 
-test('keys of resources and names of owners are hidden from other owners', async () => {
+test('hides resource keys and owner names from other owners', async () => {
   const { url, context } = await startTestApi(database.url, {
     pipelines: [calling],
     settings: { authentication: 'password' },
@@ -39,7 +39,7 @@ test('keys of resources and names of owners are hidden from other owners', async
   const [, asBob] = await addPerson(url, 'member', ['read', 'write']);
   const [, asWeakAdmin] = await addPerson(url, 'admin', ['read']);
   const [, asAdmin] = await addPerson(url, 'admin', ['read', 'admin']);
-  // Owners with a limit are a resource by their name.
+  // An owner with a limit is also a resource.
   await database.query('insert into owners (owner_id, max_in_flight) values ($1, 3)', [ada]);
   const [hers, his] = [`${newId()}.example`, `${newId()}.example`];
   const run = async (person: Person, host: string): Promise<string> => {
@@ -75,7 +75,7 @@ test('keys of resources and names of owners are hidden from other owners', async
   expect(await pointsOf(asBob, hers)).toBe(0);
 });
 
-test('a source without an owner is for administrators, and the server says so at its start', async () => {
+test('shows a source without an owner only to administrators, and logs that at startup', async () => {
   const entries: Pick<LogEntry, 'level' | 'message' | 'fields'>[] = [];
   const { url } = await startTestApi(database.url, {
     pipelines: [calling],

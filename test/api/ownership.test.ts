@@ -1,4 +1,5 @@
-// What two owners on one server could take from each other by naming it: keys of requests, files, jobs, sources, messages.
+// Isolation of two owners on one server: idempotency keys, files, jobs, sources and messages of another owner cannot
+// be used by naming them.
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,13 +46,13 @@ async function start(): Promise<{ api: RunningApi; ada: Person; bob: Person }> {
   return { api, ada: as('ada'), bob: as('bob') };
 }
 
-/** Without what differs by nature. */
+/** The answer without ids that always differ. */
 const told = ({ status, body }: Answer, ...ids: string[]): unknown => {
   const text = ids.reduce((left, id) => left.replaceAll(id, '<id>'), JSON.stringify(body));
   return { status, ...JSON.parse(text), requestId: null };
 };
 
-test('an idempotency key, and a file, of one owner is not that of another', async () => {
+test('idempotency keys and files of two owners are independent', async () => {
   const { ada, bob } = await start();
   const items = { pipeline: 'doubling', items: [{ n: 1 }] };
   const key = { 'idempotency-key': newId() };
@@ -68,7 +69,7 @@ test('an idempotency key, and a file, of one owner is not that of another', asyn
   expect((await bob('GET', `/api/jobs/${herFile.body.jobId}`)).body.code).toBe('JOB_NOT_FOUND');
 });
 
-test('a job of another owner cannot be corrected, and is answered like one that is missing', async () => {
+test('a job of another owner cannot be corrected, and is answered like a missing one', async () => {
   const { ada, bob } = await start();
   const { body } = await ada('POST', '/api/jobs', { pipeline: 'doubling', items: [{ n: 1 }] });
   const missing = newId();
@@ -79,7 +80,7 @@ test('a job of another owner cannot be corrected, and is answered like one that 
   expect(foreign).toEqual(told(await correct(missing), missing));
 });
 
-test('a job is not made for another owner', async () => {
+test('a job cannot be created for another owner', async () => {
   const { bob } = await start();
   const { status, body } = await bob('POST', '/api/jobs', {
     pipeline: 'doubling',
@@ -90,7 +91,7 @@ test('a job is not made for another owner', async () => {
 });
 
 test.each(['/api/jobs', '/api/jobs/preview'])(
-  'a source of another owner is answered by %s like one that is missing',
+  'a source of another owner is answered by %s like a missing one',
   async (path) => {
     const { ada, bob } = await start();
     writeFileSync(join(folder, 'rows.csv'), csvOf(2));
@@ -103,7 +104,7 @@ test.each(['/api/jobs', '/api/jobs/preview'])(
   },
 );
 
-test('a message to the webhook of another owner is not sent again through an own one', async () => {
+test('a delivery of another owner cannot be resent through a webhook of the caller', async () => {
   const { ada, bob } = await start();
   const make = async (who: Person): Promise<string> =>
     (await who('POST', '/api/webhooks', { url: 'https://127.0.0.1:1/hook' })).body.webhookId;

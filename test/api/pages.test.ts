@@ -1,4 +1,5 @@
-// Pages of every list: forward, back and by links, with the one vocabulary, under cursors that nobody but the server makes.
+// Pages of every list: forward, back and by links, with the same parameters everywhere, and with cursors that only the
+// server can create.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
@@ -80,7 +81,7 @@ async function read(url: string, address: string): Promise<{ page: Page; links: 
 }
 
 describe('every list', () => {
-  test('has the one vocabulary of paging', () => {
+  test('has the same paging parameters', () => {
     const lists = (Object.entries(ROUTES) as [RouteName, Route][])
       .filter(([name]) => name.startsWith('list'))
       .map(([name]) => name);
@@ -108,7 +109,7 @@ describe('every list', () => {
       addresses.push(address);
       address = links.next;
     }
-    // Times of rows that are being looked at, and of keys that were just used, move.
+    // Times of rows and of keys in use change between requests.
     const ids = (items: unknown[]) => items.map((item) => JSON.stringify(item).slice(0, 60));
     expect(ids(pages.flatMap(({ items }) => items))).toEqual(ids(whole));
     for (let at = pages.length - 1; at > 0; at -= 1) {
@@ -120,7 +121,7 @@ describe('every list', () => {
     if (whole.length > 2) expect(pages.length).toBe(Math.ceil(whole.length / 2));
   });
 
-  test('takes pageSize and after for limit and cursor, and not both', async () => {
+  test('accepts pageSize and after for limit and cursor, but not both', async () => {
     const { url } = await startTestApi(database.url, WITH_ACCOUNTS);
     const { page } = await read(url, '/api/jobs?pageSize=2');
     expect(page.items).toHaveLength(2);
@@ -138,7 +139,7 @@ describe('every list', () => {
 });
 
 describe('a cursor', () => {
-  test('holds at another server of the database, and after a restart', async () => {
+  test('is valid on another server of the database, and after a restart', async () => {
     const one = await startTestApi(database.url, WITH_ACCOUNTS);
     const { page } = await read(one.url, `/api/v1/jobs/${jobId}/items?limit=3`);
     await one.stop();
@@ -147,7 +148,7 @@ describe('a cursor', () => {
     expect(next.page.items.map((item) => (item as { seq: number }).seq)).toEqual([3, 4, 5]);
   });
 
-  test('that was changed, made by hand or of an older server is refused with the reason', async () => {
+  test('that is changed, forged or from an older server is refused with the reason', async () => {
     const { url } = await startTestApi(database.url, WITH_ACCOUNTS);
     const list = `/api/v1/jobs/${jobId}/items?limit=3`;
     const good = (await read(url, list)).page.next!;
@@ -161,7 +162,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('of a list that began at a row leads back to that row', async () => {
+  test('of a list that started at a row leads back to that row', async () => {
     const { url } = await startTestApi(database.url, WITH_ACCOUNTS);
     const seqs = ({ page }: { page: Page }) => page.items.map((item) => (item as { seq: number }).seq);
     const begun = await read(url, `/api/v1/jobs/${jobId}/items?limit=2&fromSeq=3`);

@@ -1,4 +1,4 @@
-// Rows that have not ended: which they are, in what order, and what somebody meets who pages through them while they move.
+// Unfinished rows: which they are, in what order, and what a client gets that pages through them while they move.
 import { afterEach, describe, expect, test } from 'vitest';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
@@ -15,22 +15,22 @@ import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-// What one test left would be pending in the next.
+// Rows of one test would be pending in the next.
 afterEach(() => database.query('delete from spans'));
 const ON = { settings: { pendingDashboard: 'on' } };
 
 interface Span {
   items: string;
-  /** How long ago it changed. */
+  /** Age of the last change in milliseconds. */
   agoMs?: number;
   readyAt?: string;
   leasedBy?: string;
 }
 
-/** A job whose spans changed when the test says, and no items behind them. */
+/** Creates a job whose spans changed at the given times, without items. */
 async function jobWithSpans(context: EngineContext, spans: Span[], ownerId = 'local'): Promise<string> {
   const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'], ownerId });
-  // Once for all of them: an hour may begin meanwhile.
+  // One base time for all spans: the clock may reach the next hour meanwhile.
   const [hour] = await database.query<{ begin: Date }>(`select date_trunc('hour', now()) as begin`);
   for (const { items, agoMs = 0, readyAt, leasedBy } of spans)
     await database.query(
@@ -50,13 +50,13 @@ async function jobWithSpans(context: EngineContext, spans: Span[], ownerId = 'lo
 
 const HOUR_MS = 3_600_000;
 
-describe('what is pending of a job', () => {
-  test('comes in the order of its last change, then by row, page by page', async () => {
+describe('pending rows of a job', () => {
+  test('are paged by their last change, then by row', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await jobWithSpans(context.engine, [
       { items: '{[40,45)}', agoMs: HOUR_MS },
       { items: '{[0,3),[10,13)}', agoMs: 2 * HOUR_MS },
-      // These two changed in one transaction: their rows are one sequence.
+      // These two spans changed in one transaction, so their rows are one sequence.
       { items: '{[20,21),[22,23),[24,25)}', agoMs: 3 * HOUR_MS },
       { items: '{[21,22),[23,24),[25,26)}', agoMs: 3 * HOUR_MS },
     ]);
@@ -68,7 +68,7 @@ describe('what is pending of a job', () => {
     }
   });
 
-  test('says what each row is doing, and can be asked for it', async () => {
+  test('have a status, and can be filtered by it', async () => {
     const { url, context } = await startTestApi(database.url);
     const worker = crypto.randomUUID();
     await database.query(
@@ -120,7 +120,7 @@ describe('what is pending of a job', () => {
     expect(none).toEqual({ items: [], next: null, previous: null });
   });
 
-  test('of a million rows that changed at once is read in pages, each of which expands only itself', async () => {
+  test('are paged even if a million changed at once, and each page expands only its own rows', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await jobWithSpans(context.engine, [{ items: '{[0,1000000)}', agoMs: HOUR_MS }]);
     const reader = apiReader(url);
@@ -146,7 +146,7 @@ describe('what is pending of a job', () => {
   });
 });
 
-/** Of any step of a plan. */
+/** The maximum over all nodes of a plan. */
 function mostRows(plan: Explained['plan']): number {
   const { Plans = [], 'Actual Rows': rows } = plan as unknown as {
     Plans?: Explained['plan'][];
@@ -155,8 +155,8 @@ function mostRows(plan: Explained['plan']): number {
   return Math.max(rows, ...Plans.map(mostRows));
 }
 
-describe('rows of a job that somebody changes', () => {
-  test('are pending while it is paused, also for who is in the middle of the list', async () => {
+describe('rows of a job that is changed', () => {
+  test('stay pending while it is paused, also in the middle of paging', async () => {
     const { url, context } = await startTestApi(database.url, ON);
     const jobId = await jobWithItems(context.engine, { items: 5 });
     const reader = apiReader(url);
@@ -171,7 +171,7 @@ describe('rows of a job that somebody changes', () => {
     expect(all.items.map(({ seq, status }) => [seq, status])).toEqual(seqs.map((seq) => [seq, 'PENDING']));
   });
 
-  test('are gone with it when it is deleted, from every list', async () => {
+  test('disappear from every list when it is deleted', async () => {
     const { url, context } = await startTestApi(database.url, ON);
     const jobId = await jobWithItems(context.engine, { items: 5 });
     const other = await jobWithItems(context.engine, { items: 1 });
@@ -192,7 +192,7 @@ describe('rows of a job that somebody changes', () => {
 
 describe('paging while rows move', () => {
   test.each([1, 2, 3, 4, 5, 6])(
-    'meets everything that stays pending, nothing more than twice, and ends (%i)',
+    'returns every row that stays pending, none more than twice, and ends (%i)',
     async (seed) => {
       const { url, context } = await startTestApi(database.url, ON);
       let drawn = 0;
@@ -221,7 +221,7 @@ describe('paging while rows move', () => {
         }
         for (let n = 0; n < 4; n += 1) for (const id of await moveSome(jobs, random)) stays.delete(id);
       });
-      // All of them once, and those that moved once more.
+      // All rows once, and moved rows once more.
       expect(pages.length).toBeLessThanOrEqual(2 * Math.ceil(180 / 7));
       expect([...stays].filter((id) => !seen.has(id))).toEqual([]);
       expect(Math.max(...seen.values())).toBeLessThanOrEqual(2);
@@ -230,7 +230,7 @@ describe('paging while rows move', () => {
   );
 });
 
-test('meets everything that stays pending while a worker claims, retries and writes', async () => {
+test('returns every row that stays pending while a worker claims, retries and flushes', async () => {
   const { url } = await startTestApi(database.url);
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const busy = definePipeline({
@@ -264,8 +264,9 @@ test('meets everything that stays pending while a worker claims, retries and wri
 });
 
 /**
- * Takes some rows out of a span as a claim, a retry or a flush does: into a span of their own, or to their end. The
- * transaction began up to half a minute ago, so its time may lie before one that was committed earlier. Returns what ended.
+ * Moves some rows out of a span as a claim, a retry or a flush does: into another span, or to their end. The
+ * transaction began up to half a minute ago, so its time may be before one that was committed earlier. Returns the
+ * finished rows.
  */
 async function moveSome(jobs: string[], random: () => number): Promise<string[]> {
   const jobId = jobs[Math.floor(random() * jobs.length)]!;
@@ -293,8 +294,8 @@ async function moveSome(jobs: string[], random: () => number): Promise<string[]>
   return rows.map(({ seq }) => `${jobId} ${seq}`);
 }
 
-describe('what is pending over all jobs', () => {
-  test('is there only where the setting says so', async () => {
+describe('pending rows of all jobs', () => {
+  test('are available only if the setting is on', async () => {
     const { url } = await startTestApi(database.url);
     expect(await apiReader(url).refusal('listPending')).toMatchObject({
       status: 404,
@@ -303,7 +304,7 @@ describe('what is pending over all jobs', () => {
     });
   });
 
-  test("is that of the caller's jobs, or of everybody's for an administrator, by job and by pipeline", async () => {
+  test("cover the caller's jobs, or all jobs for an administrator, by job and by pipeline", async () => {
     const { url, context } = await startTestApi(database.url, ON);
     const own = await jobWithSpans(context.engine, [{ items: '{[0,2)}', agoMs: HOUR_MS }]);
     const foreign = await jobWithSpans(context.engine, [{ items: '{[0,2)}', agoMs: 2 * HOUR_MS }], 'ada');

@@ -1,4 +1,4 @@
-// How a file would be read, asked over HTTP before a job is made.
+// The preview of a file over HTTP, before a job is created.
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const pipelines = [doubling];
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-preview-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a file is described: dialect, columns, missing fields with what could be meant, rows with their problems', async () => {
+test('describes a file: dialect, columns, missing fields with suggestions, and rows with their problems', async () => {
   const blobStore = join(folder, 'blobs');
   const { url } = await startTestApi(database.url, { pipelines, settings: { blobStore } });
   const text = 'N;notes;rowmill_error\n1;a;x\nfoo;b;\n3\n';
@@ -57,7 +57,7 @@ test('a file is described: dialect, columns, missing fields with what could be m
   expect(readdirSync(folder)).not.toContain('blobs');
 });
 
-test('a required field without a column is told, not refused', async () => {
+test('reports a required field without a column, and does not refuse it', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const { body } = await send(
     url,
@@ -75,7 +75,7 @@ test('a required field without a column is told, not refused', async () => {
   expect(mapped.body).toMatchObject({ missing: [], looked: { rows: 1, withProblems: 0 } });
 });
 
-test('the options decide how it is read, and how many rows are shown', async () => {
+test('respects the format options and the number of rows', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const form = uploadForm({ format: { delimiter: '|', header: false }, rows: 2 }, 'a,b\nc,d\ne,f\n');
   const { body } = await send(url, 'POST', '/api/jobs/preview', form);
@@ -84,7 +84,7 @@ test('the options decide how it is read, and how many rows are shown', async () 
   expect(body.looked).toMatchObject({ rows: 3, wholeFile: true });
 });
 
-test('of a long file only the beginning is looked at', async () => {
+test('reads only the beginning of a long file', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const { body } = await send(
     url,
@@ -96,7 +96,7 @@ test('of a long file only the beginning is looked at', async () => {
   expect(body.rows).toHaveLength(20);
 });
 
-test('rows that the pipeline will refuse are counted beyond the beginning, up to a bound that is reported', async () => {
+test('counts rows that the pipeline refuses beyond the beginning, up to a reported limit', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const checkedOf = async (text: string) => {
     const form = uploadForm({ pipeline: 'doubling' }, text);
@@ -113,7 +113,7 @@ test('rows that the pipeline will refuse are counted beyond the beginning, up to
   ]);
 });
 
-test('rows of megabytes are not sent back', async () => {
+test('does not send back rows of megabytes', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const long = 'x'.repeat(600_000);
   const text = `n,note\n${Array.from({ length: 5 }, (_, n) => `${n},${long}\n`).join('')}`;
@@ -127,7 +127,7 @@ test('rows of megabytes are not sent back', async () => {
   ]);
 });
 
-test('JSON lines show the keys that were met', async () => {
+test('shows the keys found in JSON lines', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const form = uploadForm({ pipeline: 'doubling' }, '{"n":1}\n{"n":2,"extra":true}\n', 'rows.jsonl');
   const { body } = await send(url, 'POST', '/api/jobs/preview', form);
@@ -141,7 +141,7 @@ test('JSON lines show the keys that were met', async () => {
   });
 });
 
-test('a file of a source is given back after the look', async () => {
+test('returns a file of a source after the preview', async () => {
   const inbox = join(folder, 'inbox');
   rmSync(inbox, { recursive: true, force: true });
   mkdirSync(inbox);
@@ -169,7 +169,7 @@ test.each([
   expect([answer.status, answer.body.code]).toEqual([status, code]);
 });
 
-test('what cannot be read is refused with the reason', async () => {
+test('refuses an unreadable file with the reason', async () => {
   const { url } = await startTestApi(database.url, { pipelines });
   const binary = new FormData();
   binary.append('file', new Blob([new Uint8Array([0, 1, 2, 3, 0, 255, 254])]), 'rows.bin');
@@ -177,10 +177,12 @@ test('what cannot be read is refused with the reason', async () => {
   expect([status, body.code]).toEqual([415, 'FILE_UNSUPPORTED']);
 });
 
-/** No other test has threads of this size, so a new one is started instead of one that waits for a file. */
+/** No other test uses threads with this limit, so a new thread is started instead of reusing an idle one. */
 let ownMemoryMb = 301;
 
-/** Resolves with the thread that is about to give this answer. The server never gets it: the file keeps its thread. */
+/**
+ * Resolves with the thread that is about to send this answer. The server never gets it, so the file keeps its thread.
+ */
 function threadAtWork(answer: string, memoryMb: number): Promise<Worker> {
   return new Promise((resolve) => {
     const onWorker = (thread: Worker): void => {

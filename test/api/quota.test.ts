@@ -1,4 +1,4 @@
-// What one owner may have, also when many requests come at the same moment.
+// Quotas of an owner, also with many concurrent requests.
 import { expect, test } from 'vitest';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -7,7 +7,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 const pipelines = [doubling];
 
-test('of many jobs at the same moment as many pass as the owner may have', async () => {
+test('accepts only the allowed number of many concurrent jobs', async () => {
   const { url } = await startTestApi(database.url, { pipelines, settings: { ownerMaxOpenJobs: 3 } });
   const make = (ownerId: string) =>
     send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items: [{ n: 1 }], ownerId, open: true });
@@ -18,14 +18,14 @@ test('of many jobs at the same moment as many pass as the owner may have', async
     expect([status, body.code]).toEqual([429, 'QUOTA_EXCEEDED']);
     expect(body.message).toContain('ownerMaxOpenJobs');
   }
-  // Others are not concerned, and what has ended makes room.
+  // Other owners are not affected, and finished jobs make room.
   expect((await make('other')).status).toBe(202);
   const first = answers.find(({ status }) => status === 202)!;
   await send(url, 'POST', `/api/jobs/${first.body.jobId}/cancel`);
   await expect.poll(async () => (await make('many')).status).toBe(202);
 });
 
-test('the same request again is the same job, although there is no room for another', async () => {
+test('a repeated request yields the same job even if the quota is reached', async () => {
   const { url } = await startTestApi(database.url, { pipelines, settings: { ownerMaxOpenJobs: 1 } });
   const make = (key: string) =>
     send(
@@ -40,7 +40,7 @@ test('the same request again is the same job, although there is no room for anot
   expect((await make('one')).body).toEqual({ jobId: first.body.jobId, created: false });
 });
 
-test('files of an owner have so many bytes together', async () => {
+test('limits the total bytes of the files of an owner', async () => {
   const text = csvOf(10_000);
   const bytes = Buffer.byteLength(text);
   const { url } = await startTestApi(database.url, {

@@ -1,4 +1,4 @@
-// How many rows would run again is said before they do, and it is as many as then run.
+// The preview of a reprocess counts exactly the rows that the reprocess then runs.
 import { describe, expect, test } from 'vitest';
 import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -13,7 +13,7 @@ const ROWS = 60;
 const STATUSES: ItemStatus[] = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
 const CLASSES = ['permanent', 'timeout', 'invalid', 'overloaded'];
 
-/** Every status and class, with few attempts and with many, some of them in an earlier generation. */
+/** Rows of every status and error class, with few and many attempts, some of them in an earlier generation. */
 function results(): SeededResult[] {
   return Array.from({ length: ROWS }, (_, seq): SeededResult[] => {
     const status = STATUSES[seq % STATUSES.length]!;
@@ -40,11 +40,11 @@ async function endedJob(context: EngineContext): Promise<string> {
 
 describe('the preview of a reprocess', () => {
   test.each([
-    ['what failed', { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] }],
+    ['failed rows', { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] }],
     ['permanent failures too', { scope: 'job', statuses: ['ERROR'], includePermanent: true }],
-    ['rows that were tried often too', { scope: 'job', statuses: ['ERROR'], resetAttempts: true }],
+    ['rows at the attempt limit too', { scope: 'job', statuses: ['ERROR'], resetAttempts: true }],
     ['every row', { scope: 'job', statuses: STATUSES, includePermanent: true, resetAttempts: true }],
-    ['every row but for the guard rails', { scope: 'job', statuses: STATUSES }],
+    ['every row within the guard rails', { scope: 'job', statuses: STATUSES }],
     ['some rows', { scope: 'items', itemIds: [1, 6, 7, 11, 26], statuses: STATUSES }],
     ['an error group', { scope: 'errorGroup', errorGroup: 'timeout: it said timeout' }],
     ['a search', { scope: 'filter', search: 'word 1', statuses: ['ERROR', 'NOT_FOUND', 'DONE'] }],
@@ -67,7 +67,7 @@ describe('the preview of a reprocess', () => {
     expect(Number(spans!.rows)).toBe(selected);
   });
 
-  test('says that nothing would run, and refuses what a reprocess refuses', async () => {
+  test('reports that nothing would run, and refuses what a reprocess refuses', async () => {
     const { url, context } = await startTestApi(database.url);
     const jobId = await endedJob(context.engine);
     const preview = (body: object) => send(url, 'POST', `/api/jobs/${jobId}/reprocess/preview`, body);

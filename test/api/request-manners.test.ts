@@ -1,5 +1,5 @@
-// What a request must be, on every route of the table: a body, a query or a header that would be ignored is refused, changes
-// nothing, and is answered in the one shape of refusals.
+// Requirements for requests on every route of the table: a body, query or header that would be ignored is refused,
+// changes nothing, and is answered in the shape of every refusal.
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -23,13 +23,13 @@ beforeAll(async () => {
   jobId = await jobWithItems(database.context(), { items: 3 });
 });
 
-/** Address of a route, with something that exists where it can. */
+/** URL of a route, with existing ids where possible. */
 function addressOf({ path }: Route): string {
   const values: Record<string, string> = { jobId, seq: '0' };
   return path.replaceAll(/:(\w+)/g, (_, name: string) => values[name] ?? newId());
 }
 
-/** Everything that a request could change. */
+/** A digest of everything that a request could change. */
 async function stateOfAll(): Promise<unknown> {
   const tables = [
     'jobs',
@@ -52,7 +52,7 @@ describe('a body', () => {
   const WITHOUT = routes.filter(([, { body, takesBytes }]) => !body && !takesBytes);
   const WITH = routes.filter(([, { body, takesBytes }]) => body || takesBytes);
 
-  test('is refused by every route that takes none, whatever it is, and nothing is done', async () => {
+  test('is refused by every route that accepts none, and nothing is done', async () => {
     const { url } = await startTestApi(database.url);
     const before = await stateOfAll();
     for (const [name, route] of WITHOUT)
@@ -70,22 +70,25 @@ describe('a body', () => {
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['another character set', { 'content-type': 'application/json; charset=utf-16' }],
     ['a false encoding', { 'content-encoding': 'gzip' }],
-  ])('with %s is refused with 415 by every route that takes one, and nothing is done', async (_, headers) => {
-    const { url } = await startTestApi(database.url);
-    const before = await stateOfAll();
-    for (const [name, route] of WITH) {
-      const given = { ...(route.takesBytes && { 'content-type': 'application/octet-stream' }), ...headers };
-      const answer = await sendRequest(url + addressOf(route), {
-        method: route.method,
-        body: { itemIds: [0] },
-        headers: given as Record<string, string>,
-      });
-      expect([name, answer.status, answer.body?.code]).toEqual([name, 415, 'MEDIA_TYPE_UNSUPPORTED']);
-    }
-    expect(await stateOfAll()).toEqual(before);
-  });
+  ])(
+    'with %s is refused with 415 by every route that accepts a body, and nothing is done',
+    async (_, headers) => {
+      const { url } = await startTestApi(database.url);
+      const before = await stateOfAll();
+      for (const [name, route] of WITH) {
+        const given = { ...(route.takesBytes && { 'content-type': 'application/octet-stream' }), ...headers };
+        const answer = await sendRequest(url + addressOf(route), {
+          method: route.method,
+          body: { itemIds: [0] },
+          headers: given as Record<string, string>,
+        });
+        expect([name, answer.status, answer.body?.code]).toEqual([name, 415, 'MEDIA_TYPE_UNSUPPORTED']);
+      }
+      expect(await stateOfAll()).toEqual(before);
+    },
+  );
 
-  test('that is multipart is refused where no file is taken', async () => {
+  test('that is multipart is refused by routes without a file', async () => {
     const { url } = await startTestApi(database.url);
     const form = new FormData();
     form.append('itemIds', '0');
@@ -93,11 +96,11 @@ describe('a body', () => {
     expect([response.status, response.headers.get('accept')]).toEqual([415, 'application/json']);
   });
 
-  test('that is null is not a body that was left out', async () => {
+  test('that is null is not treated as missing', async () => {
     const { url } = await startTestApi(database.url);
     for (const [name, route] of WITH.filter(([, { takesBytes }]) => !takesBytes)) {
       const answer = await sendRequest(url + addressOf(route), { method: route.method, body: 'null' });
-      // Accounts are switched off here; the request is looked at first.
+      // Accounts are disabled here, but the request is checked first.
       expect([name, answer.status]).toEqual([name, 400]);
     }
     const left = await sendRequest(`${url}/api/v1/jobs/${jobId}/pending/retry`, { method: 'POST' });
@@ -105,7 +108,7 @@ describe('a body', () => {
   });
 
   test.each([{}, { 'idempotency-key': 'deep' }])(
-    'that is nested too deep is refused in words of ours (%j)',
+    'that is nested too deeply is refused with our own message (%j)',
     async (headers) => {
       const { url } = await startTestApi(database.url);
       for (const levels of [1500, 5000, 50_000]) {
@@ -129,7 +132,7 @@ describe('a body', () => {
 });
 
 describe('a query', () => {
-  test('with a name that the route does not know is refused on every route', async () => {
+  test('with an unknown name is refused on every route', async () => {
     const { url } = await startTestApi(database.url);
     for (const [name, route] of routes) {
       const answer = await sendRequest(`${url}${addressOf(route)}?surprise=1`, { method: route.method });
@@ -152,7 +155,7 @@ describe('a query', () => {
       }
   });
 
-  test('that is long is not answered with its own text', async () => {
+  test('that is long is not echoed in the answer', async () => {
     const { url } = await startTestApi(database.url);
     const columns = Array.from({ length: 1200 }, (_, n) => `unknown-${n}`).join(',');
     const answer = await sendRequest(`${url}/api/v1/jobs/${jobId}/export?columns=${columns}`);
@@ -162,7 +165,7 @@ describe('a query', () => {
 });
 
 describe('a refusal', () => {
-  test('has the fields of RFC 9457 beside ours, and its media type for those who ask for it', async () => {
+  test('has the fields of RFC 9457 besides ours, and its media type on request', async () => {
     const { url } = await startTestApi(database.url);
     const path = `${url}/api/v1/jobs/${newId()}`;
     const { body, headers } = await sendRequest(path);
@@ -178,7 +181,7 @@ describe('a refusal', () => {
     expect(asked.headers['content-type']).toBe('application/problem+json; charset=utf-8');
   });
 
-  test('of a method names the methods that there are', async () => {
+  test('of a method lists the allowed methods', async () => {
     const { url } = await startTestApi(database.url);
     const of = async (method: string, path: string) => {
       const { status, headers } = await sendRequest(url + path, { method });
@@ -190,7 +193,7 @@ describe('a refusal', () => {
     expect(await of('GET', `/api/v1/jobs/${jobId}/pause`)).toEqual([405, 'POST']);
   });
 
-  test('of an unknown caller says how to authenticate', async () => {
+  test('of an unauthenticated caller names the authentication scheme', async () => {
     const { url } = await startTestApi(database.url, { settings: { authentication: 'password' } });
     await addUser(database, 'manners').catch(() => {});
     const { authorization } = await keyHeaders(database, 'manners', ['read']);
@@ -203,7 +206,7 @@ describe('a refusal', () => {
     expect(await of({ authorization })).toBeUndefined();
   });
 
-  test('of a job that is about to end says when to come back, where that is of use', async () => {
+  test('of a job that is being finalized has Retry-After if a retry helps', async () => {
     const { url } = await startTestApi(database.url, { settings: { reprocessWaitMs: 1 } });
     const ending = await jobWithItems(database.context(), { items: 1 });
     await database.query(`update jobs set state = 'CANCELLING' where job_id = $1`, [ending]);
@@ -216,12 +219,12 @@ describe('a refusal', () => {
     expect(await of('POST', '/pause')).toEqual([409, undefined, undefined]);
   });
 
-  test('has a hint that names no command of ours, whatever its code', () => {
+  test('has a hint without command-line instructions, whatever its code', () => {
     for (const [code, entry] of Object.entries(ERROR_REGISTRY)) {
       const hint = apiHintOf(code, entry.hint);
       expect([code, hint]).not.toEqual([code, '']);
       expect(hint).not.toMatch(/rowmill [a-z]+|--[a-z]/);
-      // One that was made for the occasion does not either.
+      // Nor does a hint given for a single error.
       expect(apiHintOf(code, 'Say so: --map a=b')).toBe(hint);
     }
   });
@@ -249,7 +252,7 @@ describe('a request', () => {
   });
 
   test.each([{}, { accept: '*/*' }, { accept: 'text/html' }])(
-    'of the first page gets it with %j',
+    'for the page gets it with %j',
     async (headers) => {
       const { url } = await startTestApi(database.url);
       for (const method of ['GET', 'HEAD']) {
@@ -261,7 +264,7 @@ describe('a request', () => {
     },
   );
 
-  test('that is malformed anywhere never fails the server, and never acts', async () => {
+  test('that is malformed anywhere neither breaks the server nor takes effect', async () => {
     const { url } = await startTestApi(database.url);
     const before = await stateOfAll();
     const media = fc.constantFrom(
@@ -295,7 +298,7 @@ describe('a request', () => {
         bodies,
         queries,
         async ([name, route], type, encoding, body, query) => {
-          // Without anything wrong it would act.
+          // The unmodified request would take effect.
           if (query === '' && (body === '' || route.takesBytes)) return;
           const answer = await sendRequest(url + addressOf(route) + query, {
             method: route.method,
@@ -317,7 +320,7 @@ describe('a request', () => {
 });
 
 describe('a server that stops', () => {
-  test('answers new requests with 503 in the one shape of refusals, and those under way as always', async () => {
+  test('answers new requests with 503 in the shape of every refusal, and running ones as usual', async () => {
     const api = await startTestApi(database.url, { graceMs: 30_000 });
     const { port, hostname } = new URL(api.url);
     const slow = connect(Number(port), hostname).setEncoding('utf8');
@@ -330,7 +333,7 @@ describe('a server that stops', () => {
     slow.write(
       `PATCH /api/v1/owners/local HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
     );
-    // Its headers have been read once another request behind it is answered.
+    // Its headers have been read once a later request on another connection is answered.
     await sendRequest(`${api.url}/healthz`);
     const stopped = api.stop();
     let refused = await sendRequest(`${api.url}/api/v1/jobs`);

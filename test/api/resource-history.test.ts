@@ -1,4 +1,4 @@
-// What of a resource was used over time: sampled by workers, read over HTTP.
+// History of a resource: sampled by workers, read over HTTP.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sampleResources } from '../../src/engine/services/resource-sampler.ts';
 import { syncResources } from '../../src/engine/limits/sync-resources.ts';
@@ -25,7 +25,7 @@ interface Point {
 }
 
 const LIMITS = { ratePerSecond: 100, concurrency: 7, minDelayMs: null, adaptive: false } as never;
-/** What a worker heard since its last sync. */
+/** Reports the calls of a worker since its last sync. */
 const sync = (name: string, heard: { ok?: number; throttled?: number; inUse?: number }) =>
   syncResources(contextOf(rowmill), [
     {
@@ -47,14 +47,14 @@ const sync = (name: string, heard: { ok?: number; throttled?: number; inUse?: nu
     },
   ]);
 
-/** What was sampled so far becomes older. */
+/** Makes the existing samples older. */
 const pass = (name: string, seconds: number) =>
   database.query(`update resource_samples set at = at - $2 * interval '1 second' where name = $1`, [
     name,
     seconds,
   ]);
 
-test('a worker that calls leaves samples of what was in force, used and refused', async () => {
+test('a worker leaves samples of limits, calls and refusals', async () => {
   const { url } = await startTestApi(database.url);
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
   await sync('maps', { ok: 10 });
@@ -69,14 +69,14 @@ test('a worker that calls leaves samples of what was in force, used and refused'
   expect(points).toHaveLength(2);
   expect(points[0]).toMatchObject({ concurrency: 7, rate: 100, calls: 0, throttled: 0 });
   expect(points[1]).toMatchObject({ concurrency: 7, rate: 100, inUse: 1, calls: 8, throttled: 3 });
-  // Within a step the last sampler is right, and nothing is counted twice.
+  // Within a step the last sample counts, and nothing is counted twice.
   await sync('maps', { throttled: 2 });
   await sampleResources(contextOf(rowmill));
   const again = (await send(url, 'GET', '/api/resources/maps/history?points=1')).body.points as Point[];
   expect(again).toMatchObject([{ calls: 10, throttled: 5 }]);
 });
 
-test('totals that began anew, gaps and the sample before the first are counted rightly', async () => {
+test('handles restarted totals, gaps and the sample before the first', async () => {
   const { url } = await startTestApi(database.url);
   const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000).toISOString();
   const add = (minutesAgo: number, calls: number, throttled: number) =>
@@ -101,7 +101,7 @@ test('totals that began anew, gaps and the sample before the first are counted r
   expect([wrong.status, wrong.body.code]).toEqual([400, 'REQUEST_INVALID']);
 });
 
-test('samples older than a day are removed, and keys that nobody uses have no new ones', async () => {
+test('removes samples older than a day, and adds none for unused keys', async () => {
   await sync('old', { ok: 1 });
   await sampleResources(contextOf(rowmill));
   await database.query(`update resource_samples set at = now() - interval '25 hours' where name = 'old'`);
@@ -110,7 +110,7 @@ test('samples older than a day are removed, and keys that nobody uses have no ne
   expect(await database.query(`select 1 from resource_samples where name = 'old'`)).toEqual([]);
 });
 
-test('the calls of a real worker are counted', async () => {
+test('counts the calls of a real worker', async () => {
   let refused = 0;
   const pipeline = definePipeline({
     name: 'counted',

@@ -1,4 +1,4 @@
-// Rows that wait for another try, tried now: whatever their spans look like, exactly the chosen ones, and no row is lost.
+// Retries waiting rows now: exactly the selected ones, whatever their spans look like, and no row is lost.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { definePipeline, openRowmill, type Rowmill, retryLater } from '../../src/index.ts';
@@ -23,7 +23,7 @@ async function expectWhole(jobId: string): Promise<void> {
   expect(await checkInvariants({ query } as never, jobId)).toEqual([]);
 }
 
-/** Seqs that could be claimed now, with the attempts they had. */
+/** Seqs that can be claimed now, with their attempts. */
 async function readyOf(jobId: string): Promise<[number, number][]> {
   const rows = await database.query<{ seq: number; attempt: number }>(
     `select n::int as seq, s.attempt::int from spans s, unnest(s.items) r, generate_series(lower(r), upper(r) - 1) n
@@ -35,7 +35,7 @@ async function readyOf(jobId: string): Promise<[number, number][]> {
 
 const HOUR_MS = 3_600_000;
 
-test('chosen rows leave their delay behind, the others keep it', async () => {
+test('clears the delay of selected rows, and keeps it for the others', async () => {
   const { url } = await startTestApi(database.url);
   const jobId = await jobWithItems(contextOf(rowmill), { items: 20 });
   await replaceSpans(database, jobId, [
@@ -48,7 +48,7 @@ test('chosen rows leave their delay behind, the others keep it', async () => {
     jobId,
   ]);
   const retry = (body: object) => send(url, 'POST', `/api/jobs/${jobId}/pending/retry`, body);
-  // Row 0 is ready, 16 is held, 99 is not there.
+  // Row 0 is ready, 16 is held, and 99 does not exist.
   expect((await retry({ itemIds: [14, 6, 0, 16, 99, 10, 11] })).body).toEqual({ readied: 4 });
   expect(await readyOf(jobId)).toEqual([
     [0, 0],
@@ -73,7 +73,7 @@ test('chosen rows leave their delay behind, the others keep it', async () => {
   expect(audit.map(({ detail }) => detail)).toEqual([{ items: 4 }, { items: 6 }]);
 });
 
-test('whatever is chosen of whatever waits, every row stays in one span', async () => {
+test('keeps every row in exactly one span, whatever is selected', async () => {
   const { url } = await startTestApi(database.url);
   const jobId = await jobWithItems(contextOf(rowmill), { items: 24 });
   await fc.assert(
@@ -102,7 +102,7 @@ test('whatever is chosen of whatever waits, every row stays in one span', async 
   );
 });
 
-test('a row that waits for an hour is run when somebody says so', async () => {
+test('runs a row on request that would wait for an hour', async () => {
   const { url } = await startTestApi(database.url);
   let isBusy = true;
   const pipeline = definePipeline({
@@ -121,6 +121,6 @@ test('a row that waits for an hour is run when somebody says so', async () => {
   expect((await send(url, 'POST', `/api/jobs/${jobId}/pending/retry`, {})).body).toEqual({ readied: 2 });
   expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 2 } });
   await worker.stop();
-  // What has ended does not wait.
+  // Finished rows do not wait.
   expect((await send(url, 'POST', `/api/jobs/${jobId}/pending/retry`, {})).body).toEqual({ readied: 0 });
 });

@@ -1,4 +1,4 @@
-// What holds for every route: one shape of refusals, headers, and a document that describes them all.
+// Rules of every route: one shape of refusals, common headers, and a document that describes all routes.
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/documents/openapi.ts';
 import { ROUTES } from '../../src/contract/routes.ts';
@@ -8,7 +8,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 
 describe('the server', () => {
-  test('answers that it lives, with the headers of every response', async () => {
+  test('answers the health check, with the headers of every response', async () => {
     const { url } = await startTestApi(database.url);
     const response = await fetch(`${url}/healthz`);
     expect(await response.json()).toEqual({ ok: true });
@@ -28,7 +28,7 @@ describe('the server', () => {
     ['GET', `/api/jobs/${'x'.repeat(600)}`, 400, 'REQUEST_INVALID'],
     ['GET', '/api/jobs/%zz', 400, 'REQUEST_INVALID'],
     ['GET', '/api/jobs/00000000-0000-4000-8000-000000000000', 404, 'JOB_NOT_FOUND'],
-  ])('refuses %s %s in the one shape of refusals', async (method, path, status, code) => {
+  ])('refuses %s %s in the shape of every refusal', async (method, path, status, code) => {
     const { url } = await startTestApi(database.url);
     const response = await fetch(url + path, { method });
     expect(response.status).toBe(status);
@@ -49,7 +49,7 @@ describe('the server', () => {
     expect(JSON.stringify(document)).not.toContain('$defs');
   });
 
-  test('describes what lists take and what every answer and refusal has', () => {
+  test('describes list parameters, and the headers of answers and refusals', () => {
     const { paths } = openApiDocument() as { paths: Record<string, Record<string, Described>> };
     interface Described {
       parameters: {
@@ -80,19 +80,19 @@ describe('the server', () => {
     );
   });
 
-  test('makes its description once, because everybody may ask for it', () => {
+  test('generates the document once, because any caller may request it', () => {
     expect(openApiDocument()).toBe(openApiDocument());
   });
 
   test.each(['rows.example.org', 'ftp://rows.example.org', ''])(
-    'is not started for a public address such as %j',
+    'does not start with the public URL %j',
     async (apiPublicUrl) => {
       const starting = startTestApi(database.url, { settings: { apiPublicUrl } });
       await expect(starting).rejects.toMatchObject({ code: 'SETTINGS_INVALID' });
     },
   );
 
-  test('without accounts binds to this machine only', async () => {
+  test('listens only on this machine without accounts', async () => {
     await expect(startTestApi(database.url, { settings: { apiHost: '0.0.0.0' } })).rejects.toMatchObject({
       code: 'API_ADDRESS_REFUSED',
     });

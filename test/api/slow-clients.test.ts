@@ -1,4 +1,4 @@
-// Clients that take their time with a request or its answer, over real sockets: none holds a connection for as long as it likes.
+// Slow clients over real sockets: none can hold a connection indefinitely.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ async function open({ url }: RunningApi): Promise<Socket> {
   return socket;
 }
 
-/** Sends the text, then one byte after the other until the server ends the connection; what the server said. */
+/** Sends the text, then one byte after the other until the server closes the connection. Returns the answer. */
 async function dribble(api: RunningApi, text: string, byte = ' '): Promise<string> {
   const socket = await open(api);
   let said = '';
@@ -46,22 +46,25 @@ function refusalIn(said: string): { status: number; code: string; message: strin
 const post = (path: string, { type = 'application/json', bytes = 1_000_000 } = {}): string =>
   `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${bytes}\r\n\r\n{`;
 
-describe('a body that dribbles', () => {
+describe('a slow body', () => {
   test.each([
     ['/api/jobs', 'apiBodyMs', 1_000_000],
     ['/api/session', 'apiAccountBodyMs', 5000],
     ['/api/setup', 'apiAccountBodyMs', 5000],
-  ])('to %s is answered when its time is over (%s), and the connection ends', async (path, name, bytes) => {
-    const api = await startTestApi(database.url, { settings: { [name]: 200 } });
-    expect(refusalIn(await dribble(api, post(path, { bytes })))).toMatchObject({
-      status: 400,
-      code: 'REQUEST_INVALID',
-      message: expect.stringContaining(name),
-    });
-  });
+  ])(
+    'to %s is refused after its time limit (%s), and the connection is closed',
+    async (path, name, bytes) => {
+      const api = await startTestApi(database.url, { settings: { [name]: 200 } });
+      expect(refusalIn(await dribble(api, post(path, { bytes })))).toMatchObject({
+        status: 400,
+        code: 'REQUEST_INVALID',
+        message: expect.stringContaining(name),
+      });
+    },
+  );
 
   test.each([
-    ['to an address that is none', '/api/nothing', 404],
+    ['to an unknown URL', '/api/nothing', 404],
     ['that is larger than accounts need', '/api/session', 413],
   ])('%s is refused before it is read', async (_, path, status) => {
     const settings = { authentication: 'password', apiBodyMs: 1000, apiAccountBodyMs: 1000 };
@@ -69,18 +72,18 @@ describe('a body that dribbles', () => {
     expect(refusalIn(await dribble(api, post(path)))).toMatchObject({ status });
   });
 
-  test('of a request that was refused already is not waited for', async () => {
+  test('of a refused request is not waited for', async () => {
     const api = await startTestApi(database.url, { settings: { authentication: 'password' } });
     expect(refusalIn(await dribble(api, post('/api/jobs')))).toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  test('that nobody reads because of its type is not waited for either', async () => {
+  test('of a refused type is not waited for either', async () => {
     const api = await startTestApi(database.url);
     const said = await dribble(api, post('/api/webhooks', { type: 'multipart/form-data; boundary=x' }));
     expect(refusalIn(said)).toMatchObject({ code: 'MEDIA_TYPE_UNSUPPORTED' });
   });
 
-  test('leaves alone what comes in time, and the next request on the connection', async () => {
+  test('that arrives in time is accepted, and so is the next request on the connection', async () => {
     const api = await startTestApi(database.url);
     const socket = await open(api);
     let said = '';
@@ -98,7 +101,7 @@ describe('a body that dribbles', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   test.each<[string, string, number, string]>([
     ['headers that do not end', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ', 408, 'apiHeaderMs'],
     [
@@ -107,21 +110,24 @@ describe('what is no request', () => {
       431,
       '16384 bytes',
     ],
-    ['something else', 'hello\r\n\r\n', 400, 'HTTP'],
-  ])('%s: is refused in the one shape, and the connection ends', async (_, text, status, named) => {
-    // The others are refused for what they are, also where it takes longer to read them.
-    const api = await startTestApi(database.url, {
-      settings: named === 'apiHeaderMs' ? { apiHeaderMs: 200 } : {},
-    });
-    expect(refusalIn(await dribble(api, text, 'a'))).toMatchObject({
-      status,
-      code: 'REQUEST_INVALID',
-      message: expect.stringContaining(named),
-    });
-  });
+    ['text that is not HTTP', 'hello\r\n\r\n', 400, 'HTTP'],
+  ])(
+    'with %s is refused in the shape of every refusal, and the connection is closed',
+    async (_, text, status, named) => {
+      // Only the slow headers get a short limit, so that the others are not refused for slowness.
+      const api = await startTestApi(database.url, {
+        settings: named === 'apiHeaderMs' ? { apiHeaderMs: 200 } : {},
+      });
+      expect(refusalIn(await dribble(api, text, 'a'))).toMatchObject({
+        status,
+        code: 'REQUEST_INVALID',
+        message: expect.stringContaining(named),
+      });
+    },
+  );
 });
 
-test('a reader who takes nothing of many answers is dropped', async () => {
+test('a client that does not read its answers is disconnected', async () => {
   const api = await startTestApi(database.url, { settings: { apiIdleMs: 200 } });
   const socket = await open(api);
   socket.pause();
@@ -132,7 +138,7 @@ test('a reader who takes nothing of many answers is dropped', async () => {
     });
   socket.write(ask);
   await expect.poll(connections, WAIT).toBe(1);
-  // More than the buffers of both ends hold.
+  // More than the buffers of both ends can hold.
   socket.write(ask.repeat(200));
   await expect.poll(connections, WAIT).toBe(0);
   socket.destroy();

@@ -1,5 +1,5 @@
-// Rows by what they came from: every level is paged to its end, each row is in one place, and rows of the file are found
-// between emitted ones without looking at all of a job.
+// Rows grouped by parent: every level is paged to its end, each row appears once, and rows of the file are found among
+// emitted ones without scanning the whole job.
 import { beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { treeItem } from '../../src/contract/items.ts';
@@ -12,7 +12,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
-/** Each page links to two deeper ones, down to three links from the start; pages that end with 5 are missing. */
+/** Each page links to two deeper ones, down to three links from the start; pages that end in 5 are missing. */
 const crawl = definePipeline({
   name: 'crawl',
   phases: [
@@ -61,7 +61,7 @@ async function listAll(api: RunningApi, query: string, pageSize: number): Promis
   throw new Error('the list does not end');
 }
 
-test('every row is in one place of the tree, below the row that emitted it', async () => {
+test('every row appears once in the tree, below the row that emitted it', async () => {
   const api = await startTestApi(database.url);
   const met: Row[] = [];
   const walk = async (rows: Row[]): Promise<void> => {
@@ -101,7 +101,7 @@ test('a cursor of another level is refused, and a row without children has none'
   });
 });
 
-test('rows of the file are found behind very many that were emitted', async () => {
+test('rows of the file are found after very many emitted ones', async () => {
   const api = await startTestApi(database.url);
   const many = await jobWithItems(database.context(), { items: 3 });
   const total = 250_000;

@@ -1,4 +1,4 @@
-// Uploads that do not end well, over real sockets: nothing is visible, nothing is left, nothing is held.
+// Interrupted uploads over real sockets: no job appears, and no file or slot is left behind.
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ const BOUNDARY = 'cut';
 const temporary = mkdtempSync(join(tmpdir(), 'rowmill-cut-tmp-'));
 let blobStore: string;
 
-// A folder of its own for what is temporary: nothing else on the machine writes there.
+// Its own folder for temporary files, which no other program writes to.
 process.env.TMPDIR = temporary;
 beforeEach(() => {
   blobStore = mkdtempSync(join(dirname(temporary), 'rowmill-cut-blobs-'));
@@ -48,7 +48,7 @@ async function beginUpload(
 
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
-/** Every file below a folder. */
+/** Lists every file below a folder. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -64,7 +64,7 @@ async function jobCount(): Promise<number> {
   return (await database.query('select job_id from jobs')).length;
 }
 
-describe('an upload that is cut', () => {
+describe('an interrupted upload', () => {
   const body = HEAD + csvOf(20_000) + TAIL;
   const cuts: [string, (socket: Socket) => void][] = [
     ['by a reset', (socket) => void socket.resetAndDestroy()],
@@ -80,7 +80,7 @@ describe('an upload that is cut', () => {
     });
     const { socket, answer } = await beginUpload(url, Buffer.byteLength(body));
     socket.write(body.slice(0, body.length / 2));
-    // Its bytes are on their way to the store.
+    // Its bytes are being written to the store.
     await expect.poll(() => filesIn(blobStore).length).toBe(1);
     cut(socket);
     await answer;
@@ -90,11 +90,11 @@ describe('an upload that is cut', () => {
     expect(temporaryFiles()).toEqual([]);
   });
 
-  test('at the last boundary is not a whole one', async () => {
+  test('is incomplete without its last boundary', async () => {
     const { url } = await startTestApi(database.url, { pipelines: [doubling], settings: { blobStore } });
     const jobs = await jobCount();
     const { socket, answer } = await beginUpload(url, 'chunked');
-    // The file is complete, the request is not: its end could still say otherwise.
+    // The file is complete but the request is not: another part could follow.
     socket.write(chunk(HEAD + csvOf(10) + TAIL.slice(0, -4)));
     await expect.poll(() => filesIn(blobStore).length).toBe(1);
     socket.write('0\r\n\r\n');
@@ -103,7 +103,7 @@ describe('an upload that is cut', () => {
     expect(await jobCount()).toBe(jobs);
   });
 
-  test('by silence is answered, and its connection ends', async () => {
+  test('that stalls is answered, and its connection is closed', async () => {
     const { url } = await startTestApi(database.url, {
       pipelines: [doubling],
       settings: { blobStore, apiIdleMs: 200 },
@@ -134,8 +134,8 @@ describe('an upload that is cut', () => {
   });
 });
 
-describe('uploads that take their time', () => {
-  test('hold no database connection, and are so many of one caller', async () => {
+describe('slow uploads', () => {
+  test('hold no database connection, and are limited per caller', async () => {
     const { url } = await startTestApi(database.url, {
       pipelines: [doubling],
       settings: { blobStore, apiConnections: 2, uploadsAtOnce: 3 },
@@ -146,7 +146,7 @@ describe('uploads that take their time', () => {
     );
     for (const { socket } of slow) socket.write(body.slice(0, -10));
     await expect.poll(() => filesIn(blobStore).length).toBe(3);
-    // With two connections for three uploads this would wait for ever.
+    // If uploads held connections, this would wait forever: there are two connections for three uploads.
     const made = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items: [{ n: 1 }] });
     expect(made.status).toBe(202);
     const fourth = await send(url, 'POST', '/api/jobs', uploadForm({ pipeline: 'doubling' }, csvOf(1)));
@@ -158,7 +158,7 @@ describe('uploads that take their time', () => {
     for (const text of answers) expect(text).toMatch(/^HTTP\/1.1 202 /);
   });
 
-  test('that are refused at their beginning leave the connection usable', async () => {
+  test('that are refused at the beginning leave the connection usable', async () => {
     const { url } = await startTestApi(database.url, { pipelines: [doubling], settings: { blobStore } });
     for (let round = 0; round < 3; round += 1) {
       const form = uploadForm({ pipeline: 'nothing' }, csvOf(50_000));
@@ -170,7 +170,7 @@ describe('uploads that take their time', () => {
   });
 });
 
-describe('a body that is not as it should be', () => {
+describe('an invalid body', () => {
   const part = (disposition: string, content: string, type = ''): string =>
     `--${BOUNDARY}\r\ncontent-disposition: form-data; ${disposition}\r\n${type && `content-type: ${type}\r\n`}\r\n${content}\r\n`;
   const job = part('name="job"', '{"pipeline":"doubling"}');
@@ -181,9 +181,9 @@ describe('a body that is not as it should be', () => {
     ['no part', end, 'REQUEST_INVALID'],
     ['no file', job + end, 'REQUEST_INVALID'],
     ['no boundary', 'hello', 'FILE_INCOMPLETE|REQUEST_INVALID'],
-    ['a job that is no JSON', part('name="job"', '{') + file + end, 'REQUEST_INVALID'],
+    ['a job that is not JSON', part('name="job"', '{') + file + end, 'REQUEST_INVALID'],
     [
-      'a job that is said to be JSON',
+      'a job that claims to be JSON',
       part('name="job"', '{', 'application/json') + file + end,
       'REQUEST_INVALID',
     ],
@@ -197,16 +197,16 @@ describe('a body that is not as it should be', () => {
     ['a field of a prototype', part('name="__proto__"', 'x') + file + end, 'REQUEST_INVALID'],
     ['another field', part('name="other"', 'x') + file + end, 'REQUEST_INVALID'],
     [
-      'a file of another name',
+      'a file part with another name',
       job + part('name="data"; filename="a.csv"', csvOf(2)) + end,
       'REQUEST_INVALID',
     ],
     ['two files', job + file + file + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
-    ['a part behind the file', job + file + part('name="more"', 'x') + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
+    ['a part after the file', job + file + part('name="more"', 'x') + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
     ['many parts', part('name="job"', '{}').repeat(20) + file + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
   ];
 
-  test('without a boundary in its type is refused', async () => {
+  test('without a boundary in its content type is refused', async () => {
     const { url } = await startTestApi(database.url, { pipelines: [doubling], settings: { blobStore } });
     const headers = { 'content-type': 'multipart/form-data' };
     const response = await fetch(`${url}/api/jobs`, { method: 'POST', headers, body: job + file + end });
@@ -216,7 +216,7 @@ describe('a body that is not as it should be', () => {
     ]);
   });
 
-  test.each(bodies)('%s is refused in one answer', async (_, text, codes) => {
+  test.each(bodies)('with %s is refused in one answer', async (_, text, codes) => {
     for (const path of ['/api/jobs', '/api/jobs/preview']) {
       const { url } = await startTestApi(database.url, {
         pipelines: [doubling],

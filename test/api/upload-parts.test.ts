@@ -1,5 +1,5 @@
-// Files that are sent in parts: what was cut goes on where it stopped, the job has the bytes that were sent, nobody reaches
-// the upload of another, and what is given up leaves nothing in the store.
+// Files uploaded in parts: an interrupted upload resumes where it stopped, the job has exactly the bytes sent, no
+// owner reaches the upload of another, and abandoned uploads leave nothing in the store.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
@@ -71,7 +71,7 @@ async function partsOf(prefix: string): Promise<string[]> {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-test('parts in order make the file, and the file makes one job, however often it is asked for', async () => {
+test('parts in order make the file, which becomes one job however often it is requested', async () => {
   const api = await start();
   const text = csvOf(50);
   const uploadId = await begin(api, text.length);
@@ -99,7 +99,7 @@ test('parts in order make the file, and the file makes one job, however often it
   expect((await sendPart(api, uploadId, text.length, 'more')).body.code).toBe('UPLOAD_OFFSET_WRONG');
 });
 
-test('a part at the wrong place is refused with the right one, and leaves nothing', async () => {
+test('a part at the wrong offset is refused with the right one, and leaves nothing', async () => {
   const api = await start();
   const uploadId = await begin(api, 20);
   expect((await sendPart(api, uploadId, 0, 'n,note\n1,a\n')).status).toBe(200);
@@ -129,7 +129,7 @@ test('a part at the wrong place is refused with the right one, and leaves nothin
   expect((await makeJob(api, { uploadId })).status).toBe(202);
 });
 
-test('of many that send the same part one wins, and the others leave nothing', async () => {
+test('one of many concurrent identical parts wins, and the others leave nothing', async () => {
   const api = await start({ uploadsAtOnce: 100 });
   const uploadId = await begin(api, 100);
   const answers = await Promise.all(
@@ -140,7 +140,7 @@ test('of many that send the same part one wins, and the others leave nothing', a
   expect(await partsOf(`uploads/${uploadId}/`)).toHaveLength(1);
 });
 
-test('the upload of somebody else is like a missing one, also for making a job', async () => {
+test('the upload of another owner is like a missing one, also for creating a job', async () => {
   const api = await start({ authentication: 'password' });
   const [ada, ben] = [await sessionHeaders(database, 'ada'), await sessionHeaders(database, 'ben')];
   const uploadId = await begin(api, 11, ada);
@@ -163,7 +163,7 @@ test('the upload of somebody else is like a missing one, also for making a job',
   expect((await makeJob(api, { uploadId }, ada)).status).toBe(202);
 });
 
-test('what an owner may have bounds what can be announced', async () => {
+test('the quota of an owner limits the announced bytes', async () => {
   const api = await start({
     ownerMaxUploads: 2,
     uploadMaxBytes: 5_000_000,
@@ -183,7 +183,7 @@ test('what an owner may have bounds what can be announced', async () => {
   expect(status!.body.code).toBe('QUOTA_EXCEEDED');
 });
 
-test('an upload that is given up, forgotten, or cut by a crash leaves no part', async () => {
+test('an upload that is deleted, expired or interrupted by a crash leaves no part', async () => {
   const api = await start();
   await database.query('delete from uploads');
   const [gone, forgotten, kept] = [await begin(api, 100), await begin(api, 100), await begin(api, 100)];
@@ -193,14 +193,14 @@ test('an upload that is given up, forgotten, or cut by a crash leaves no part', 
   await database.query(`update uploads set created_at = now() - interval '25 hours' where upload_id = $1`, [
     forgotten,
   ]);
-  // From then on it is not there, whether or not somebody has removed it.
+  // It counts as missing from then on, even before it is pruned.
   expect((await sendPart(api, forgotten, 7, '1,a\n')).body.code).toBe('UPLOAD_NOT_FOUND');
   const context = database.context({ blobStore });
   expect(await pruneUploads(context)).toBe(1);
   expect(await partsOf(`uploads/${forgotten}/`)).toEqual([]);
   expect(await database.query('select 1 from upload_parts where upload_id = $1', [forgotten])).toEqual([]);
   expect(await partsOf(`uploads/${kept}/`)).toHaveLength(1);
-  // A part whose process died before it was written down, and whose upload is gone meanwhile.
+  // A part whose process died before recording it, and whose upload no longer exists.
   const orphan = `uploads/${newId()}/${newId()}`;
   await store.put(
     orphan,
@@ -216,7 +216,7 @@ test('an upload that is given up, forgotten, or cut by a crash leaves no part', 
   expect(await partsOf(`uploads/${kept}/`)).toHaveLength(1);
 });
 
-test('the client goes on where a cut connection stopped, with the same bytes', async () => {
+test('the client resumes where a cut connection stopped, with the same bytes', async () => {
   const api = await start();
   const proxy = await startCuttableProxy(api.url);
   const text = csvOf(300_000);
@@ -233,13 +233,13 @@ test('the client goes on where a cut connection stopped, with the same bytes', a
   const there = sent.at(-1)!;
   expect(there).toBeGreaterThan(0);
   expect(there).toBeLessThan(text.length);
-  // Nothing stays of the part that was cut.
+  // The interrupted part leaves nothing.
   const whole = Math.ceil(there / 1_048_576);
   await expect.poll(async () => (await partsOf(`uploads/${resumable.uploadId}/`)).length).toBe(whole);
   proxy.heal();
   sent.length = 0;
   const { jobId } = await client.upload(file, job, { resumable, onProgress });
-  // Not from zero.
+  // It does not start from zero.
   expect(sent[0]).toBeGreaterThanOrEqual(there);
   expect(sent.at(-1)).toBe(text.length);
   await api.context.background.whenIdle();

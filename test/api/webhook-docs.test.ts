@@ -1,4 +1,4 @@
-// The code that docs/webhooks.md gives to receivers does what it says.
+// The receiver code in docs/webhooks.md works as documented.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/platform/webhook-signature.ts';
@@ -14,7 +14,7 @@ async function codeOfDocs(): Promise<
   return module.isFromRowmill;
 }
 
-test('a message of ours is accepted, and one that is forged, changed or old is not', async () => {
+test('accepts a genuine message, and refuses one that is forged, changed or old', async () => {
   const isFromRowmill = await codeOfDocs();
   const body = '{"type":"job.finished"}';
   const timestamp = 1_767_225_600;

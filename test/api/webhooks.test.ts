@@ -1,4 +1,4 @@
-// Webhooks over the API: what happens to a job arrives signed, again and again until it is taken, and nowhere else.
+// Webhooks over the API: events of a job are delivered signed, retried until they are accepted, and sent nowhere else.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 import { isSignedWith, startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const database = useTestDatabase();
-// One blob store for all servers: the generated key is in it.
+// One blob store for all servers, because it holds the generated key.
 const blobStore = mkdtempSync(join(tmpdir(), 'rowmill-webhooks-'));
 afterAll(() => rmSync(blobStore, { recursive: true, force: true }));
 const ALLOW = { webhookAllow: '127.0.0.0/8', blobStore };
@@ -46,7 +46,7 @@ async function receive(host?: string): Promise<WebhookReceiver> {
   return receiver;
 }
 
-/** A context whose sender does nothing by itself. */
+/** A context with a sender that the test runs. */
 function engine(settings: Partial<Settings> = {}): { context: EngineContext; sender: WebhookSender } {
   const context = database.context({ ...ALLOW, ...settings });
   const sender = new WebhookSender(context);
@@ -95,7 +95,7 @@ async function call(url: string, path: string, { method = 'GET', body }: Sent = 
 }
 
 describe('a webhook', () => {
-  test('is made, shown, changed and removed, with an audit row for each change and its secret shown once', async () => {
+  test('is created, shown, changed and deleted, with an audit entry for each change and its secret shown once', async () => {
     const { url } = await startTestApi(database.url, { settings: ALLOW });
     const made = await call(url, '', { method: 'POST', body: { url: 'http://127.0.0.1:9/a?token=canary' } });
     expect(made.status).toBe(201);
@@ -141,7 +141,7 @@ describe('a webhook', () => {
   });
 
   test.each(['http://example.org/', 'https://10.0.0.1/', 'https://user:secret@example.org/', 'nonsense'])(
-    'to %s is refused, when it is made and when it is changed',
+    'to %s is refused when it is created and when it is changed',
     async (target) => {
       const { url } = await startTestApi(database.url, { settings: ALLOW });
       const refused = { status: 400, answer: { code: 'WEBHOOK_URL_REFUSED' } };
@@ -153,7 +153,7 @@ describe('a webhook', () => {
     },
   );
 
-  test('more than an owner may have is refused, also when many are asked for at once', async () => {
+  test('over the limit of an owner is refused, also with many concurrent requests', async () => {
     const { url } = await startTestApi(database.url, { settings: { ...ALLOW, ownerMaxWebhooks: 3 } });
     const asked = Array.from({ length: 8 }, () =>
       call(url, '', { method: 'POST', body: { url: 'http://127.0.0.1:9/' } }),
@@ -162,7 +162,7 @@ describe('a webhook', () => {
     expect(statuses.sort()).toEqual([201, 201, 201, 429, 429, 429, 429, 429]);
   });
 
-  test('of somebody else is answered like one that is missing, whatever is asked of it', async () => {
+  test('of another owner is answered like a missing one by every route', async () => {
     const { context } = engine();
     const { webhook: theirs } = await addWebhook(context, 'http://127.0.0.1:9/', 'somebody');
     const { webhookId } = theirs;
@@ -181,7 +181,7 @@ describe('a webhook', () => {
     expect(await readWebhook(context.db, webhookId, null)).toEqual(theirs);
   });
 
-  test('keeps its secret encrypted where there is a key', async () => {
+  test('stores its secret encrypted if there is a key', async () => {
     const { context, sender } = engine({ secretKey: Buffer.alloc(32, 5).toString('base64') });
     const receiver = await receive();
     const { secret } = await addWebhook(context, receiver.url);
@@ -203,7 +203,7 @@ test.each([{ secretKey: 'c2hvcnQ=' }, { webhookAllow: 'my network' }])(
 );
 
 describe('a message', () => {
-  test('says what happened, is signed, and goes to webhooks of the owner that want it', async () => {
+  test('has the event, is signed, and goes to the webhooks of the owner for that kind', async () => {
     const { context, sender } = engine();
     const [receiver, other] = [await receive(), await receive()];
     const { secret, webhook: made } = await addWebhook(context, receiver.url);
@@ -227,7 +227,7 @@ describe('a message', () => {
     expect(row!.last_delivered_at).not.toBeNull();
   });
 
-  test('is not made of what happened before the webhook, or of a change that was rolled back', async () => {
+  test('is not created for events before the webhook, or for a change that was rolled back', async () => {
     const { context, sender } = engine();
     const receiver = await receive();
     await newJob(context);
@@ -265,7 +265,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('that is not taken is sent again later with the same id, and in the end given up', async () => {
+  test('that is not accepted is retried with the same id, and finally fails', async () => {
     const { context, sender } = engine({ webhookMaxAttempts: 3 });
     const receiver = await receive();
     receiver.answer = (response) => response.writeHead(500).end('secret body');
@@ -308,7 +308,7 @@ describe('a message', () => {
     expect(await deliveries()).toMatchObject([{ state: 'PENDING', attempts: 1, last_error: error }]);
   });
 
-  test('waits as long as the receiver asks for', async () => {
+  test('waits for the time in Retry-After', async () => {
     const { context, sender } = engine();
     const receiver = await receive();
     receiver.answer = (response) => response.writeHead(429, { 'retry-after': '3000' }).end();
@@ -319,7 +319,7 @@ describe('a message', () => {
     expect(row!.due_ms).toBeGreaterThan(2_900_000);
   });
 
-  test('answered with 410 disables the webhook, which says why and can be made active again', async () => {
+  test('answered with 410 disables the webhook, which has the reason and can be reactivated', async () => {
     const { url, context } = await startTestApi(database.url, { settings: ALLOW });
     const receiver = await receive();
     receiver.answer = (response) => response.writeHead(410).end();
@@ -339,7 +339,7 @@ describe('a message', () => {
     expect(active.answer).toMatchObject({ state: 'ACTIVE', disabledBecause: null });
   });
 
-  test('goes nowhere when its address is no longer allowed', async () => {
+  test('is not sent if its address is no longer allowed', async () => {
     const receiver = await receive();
     await addWebhook(engine().context, receiver.url);
     const { context, sender } = engine({ webhookAllow: 'none' });
@@ -353,7 +353,7 @@ describe('a message', () => {
 });
 
 describe('senders', () => {
-  test('of several processes share the messages and send none twice', async () => {
+  test('in several processes share the messages and send none twice', async () => {
     const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
     const targets = await Promise.all(hosts.map((host) => receive(host)));
     const processes = [engine(), engine(), engine()];
@@ -367,7 +367,7 @@ describe('senders', () => {
     expect(new Set((await deliveries()).map(({ state }) => state))).toEqual(new Set(['DELIVERED']));
   });
 
-  test('have two messages under way to one host, and others do not wait for it', async () => {
+  test('have at most two messages in flight to one host, and other hosts do not wait for it', async () => {
     const { context, sender } = engine({ webhooksAtOnce: 4 });
     const [slow, quick] = [await receive('127.0.0.1'), await receive('127.0.0.2')];
     const held: (() => void)[] = [];
@@ -385,7 +385,7 @@ describe('senders', () => {
     expect(slow.mostAtOnce).toBe(2);
   });
 
-  test('have sent everything when a round is over, also what was claimed while its last answers came', async () => {
+  test('have sent everything when a round ends, including messages claimed while its last answers arrived', async () => {
     const { context } = engine();
     const [slow, quick] = [await receive('127.0.0.1'), await receive('127.0.0.2')];
     const held: (() => void)[] = [];
@@ -394,7 +394,7 @@ describe('senders', () => {
     await addWebhook(context, quick.url, 'other');
     await newJob(context, 'other');
     for (let n = 0; n < 6; n += 1) await newJob(context);
-    // A claim while two messages to a host are under way comes back when both have been answered.
+    // A claim during two messages in flight to a host returns after both have been answered.
     const db = new Proxy(context.db, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name, target);
@@ -416,7 +416,7 @@ describe('senders', () => {
     expect(slow.messages).toHaveLength(6);
   });
 
-  test('let the result of one count whose lease is over only if nobody else has sent it meanwhile', async () => {
+  test('accept the result of an expired lease only if no other sender has taken over', async () => {
     const [first, second] = [engine(), engine()];
     const receiver = await receive();
     await addWebhook(first.context, receiver.url);
@@ -456,7 +456,7 @@ describe('senders', () => {
 });
 
 describe('the log of deliveries', () => {
-  test('shows a test message at once, and how it went', async () => {
+  test('shows a test message immediately, with its result', async () => {
     const { url } = await startTestApi(database.url, { settings: ALLOW });
     const receiver = await receive();
     const made = await call(url, '', { method: 'POST', body: { url: receiver.url } });
@@ -473,7 +473,7 @@ describe('the log of deliveries', () => {
     expect(bad.answer).toMatchObject({ state: 'DEAD', lastStatus: 503, nextAttemptAt: null });
   });
 
-  test('has no more than two test messages of one caller under way', async () => {
+  test('limits a caller to two concurrent test messages', async () => {
     const { url } = await startTestApi(database.url, { settings: ALLOW });
     const receiver = await receive();
     const answerAll: (() => void)[] = [];
@@ -492,7 +492,7 @@ describe('the log of deliveries', () => {
     expect((await sendTest()).status).toBe(200);
   });
 
-  test('is paged newest first without gaps or doubles, by state too, and refuses wrong cursors', async () => {
+  test('is paged newest first without gaps or duplicates, by state too, and refuses wrong cursors', async () => {
     const { url, context } = await startTestApi(database.url, { settings: ALLOW });
     const { webhook: made } = await addWebhook(context.engine, 'http://127.0.0.1:9/');
     await database.query(
@@ -525,7 +525,7 @@ describe('the log of deliveries', () => {
     }
   });
 
-  test('lets a message that was given up be sent again, with the same id', async () => {
+  test('lets a failed message be resent with the same id', async () => {
     const { context: dead, sender } = engine({ webhookMaxAttempts: 1 });
     const receiver = await receive();
     receiver.answer = (response) => response.writeHead(500).end();

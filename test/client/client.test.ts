@@ -1,4 +1,4 @@
-// The client against a server on a real socket that compares what is said with the contract.
+// The client against a server on a real socket that checks requests and answers against the contract.
 
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -11,7 +11,7 @@ import { ROUTES } from '../../src/contract/routes.ts';
 import { Refusal, startContractServer } from './contract-server.ts';
 import { exampleItem, exampleJob, exampleListedJob, JOB_ID } from './example-answers.ts';
 
-test('there is a method for every route, and none of its parts have the same name', () => {
+test('has a method for every route, whose parameter names do not collide', () => {
   const client = createClient({ baseUrl: 'http://nowhere' });
   const keysOf = (schema: unknown): string[] =>
     schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
@@ -23,7 +23,7 @@ test('there is a method for every route, and none of its parts have the same nam
   }
 });
 
-test('parameters go into the path, lists and flags into the query, the rest into the body', async () => {
+test('puts parameters into the path, lists and flags into the query, and the rest into the body', async () => {
   const server = await startContractServer({
     listItems: () => ({ items: [exampleItem(3)], next: null, previous: null, looked: 4 }),
     listJobs: () => ({ items: [exampleListedJob()], next: null, previous: null }),
@@ -61,7 +61,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
   expect(server.asked[0]!.headers).toMatchObject({ authorization: 'Bearer rmk_a_b' });
 });
 
-test('a server below a path of its host is reached there', async () => {
+test('reaches a server below a base path', async () => {
   const server = await startContractServer({ getJob: () => exampleJob() }, { base: '/tools/rowmill' });
   const client = createClient({ baseUrl: server.url });
   expect((await client.getJob({ jobId: JOB_ID })).phases).toEqual(['only']);
@@ -73,7 +73,7 @@ test('a server below a path of its host is reached there', async () => {
   });
 });
 
-test('a refusal has its code, hint, status, request id and where the request is wrong', async () => {
+test('a refusal has a code, hint, status, request id and issues', async () => {
   const server = await startContractServer({
     pauseJob: () => new Refusal(409, 'JOB_CONFLICT'),
     createKey: ({ reply }) => {
@@ -106,7 +106,7 @@ test('a refusal has its code, hint, status, request id and where the request is 
   });
 });
 
-test('a server that is not there is said with its address and the reason', async () => {
+test('reports an unreachable server with its URL and the reason', async () => {
   const port = await freePort();
   const client = createClient({ baseUrl: `http://127.0.0.1:${port}`, maxRetries: 0 });
   await expect(client.getHealth()).rejects.toMatchObject({
@@ -116,7 +116,7 @@ test('a server that is not there is said with its address and the reason', async
   });
 });
 
-test('what may be repeated is repeated after a refusal that passes, and what may not is not', async () => {
+test('retries only idempotent requests after a temporary refusal', async () => {
   let refusals = 2;
   const passing = () =>
     refusals-- > 0 ? new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' }) : null;
@@ -142,7 +142,7 @@ test('what may be repeated is repeated after a refusal that passes, and what may
   expect(server.asked.length - before).toBe(2);
 });
 
-test('a connection that breaks is made again, and a server that wants too much patience is not waited for', async () => {
+test('reconnects after a broken connection, and does not wait for a Retry-After that is too long', async () => {
   let breaks = 1;
   const server = await startContractServer({
     getJob: ({ reply }) => {
@@ -158,7 +158,7 @@ test('a connection that breaks is made again, and a server that wants too much p
   await expect(client.getStats()).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 3_600_000 });
 });
 
-test('a signal ends a request under way and the wait before the next try', async () => {
+test('a signal ends a running request, and the wait before a retry', async () => {
   const stop = new AbortController();
   const server = await startContractServer({
     getJob: () => {
@@ -177,7 +177,7 @@ test('a signal ends a request under way and the wait before the next try', async
   expect(server.asked).toHaveLength(2);
 });
 
-test('answers are compared with the contract only when that is asked for', async () => {
+test('checks answers against the contract only on request', async () => {
   const server = await startContractServer({
     getSetup: ({ reply }) => {
       reply.writeHead(200, { 'content-type': 'application/json' });
@@ -191,7 +191,7 @@ test('answers are compared with the contract only when that is asked for', async
   });
 });
 
-test('pages are asked for one after the other, as far as the reader goes', async () => {
+test('fetches pages one after the other, only as far as the reader goes', async () => {
   const pages: Record<string, { items: number[]; next: string | null }> = {
     first: { items: [5, 6], next: 'b' },
     b: { items: [7, 8], next: 'c' },

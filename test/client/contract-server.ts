@@ -1,5 +1,5 @@
-// A small HTTP server that speaks the contract: requests and answers are compared with its schemas, so a test that plays
-// the server cannot play something that no server may say. What each route answers is the test's.
+// A small HTTP server that checks requests and answers against the schemas of the contract, so that tests cannot send
+// answers that no real server may send. The test supplies the answer of each route.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { z } from 'zod';
@@ -12,20 +12,20 @@ export interface Asked {
   name: RouteName;
   params: Record<string, string>;
   query: Record<string, unknown>;
-  /** Null for multipart: the bytes are in `raw`. */
+  /** Null for multipart requests, whose bytes are in `raw`. */
   body: unknown;
   headers: IncomingMessage['headers'];
   raw: Buffer;
   reply: ServerResponse;
 }
 
-/** What it returns is the answer; undefined: it has answered by itself. */
+/** Returns the answer, or undefined if it has already answered. */
 type Answer = (asked: Asked) => unknown;
 
 export interface ContractServer {
   url: string;
   asked: Asked[];
-  /** Ends what is open, as a server that dies does. */
+  /** Closes all connections, as a dying server does. */
   dropConnections(): void;
 }
 
@@ -40,7 +40,7 @@ export class Refusal {
   }
 }
 
-/** The first event of every stream. */
+/** Sends the first event of a stream. */
 export function beginEvents(reply: ServerResponse, position = 0, missed = false): void {
   reply.writeHead(200, { 'content-type': 'text/event-stream' });
   reply.write(`retry: 10\nid: ${position}\nevent: open\ndata: ${JSON.stringify({ position, missed })}\n\n`);
@@ -123,7 +123,7 @@ function findRoute(
 ): { name: RouteName; route: Route; params: Record<string, string> } | null {
   const candidates = Object.entries(ROUTES as Record<string, Route>)
     .filter(([, route]) => route.method === method)
-    // /api/jobs/preview before /api/jobs/:jobId.
+    // Sorts /api/jobs/preview before /api/jobs/:jobId.
     .sort(([, a], [, b]) => a.path.split(':').length - b.path.split(':').length);
   for (const [name, route] of candidates) {
     const names = [...route.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!);

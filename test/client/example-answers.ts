@@ -1,4 +1,4 @@
-// Answers as a server gives them, for tests that play one.
+// Example answers of a server, for tests that play one.
 import type { z } from 'zod';
 import type { errorGroup, item } from '../../src/contract/items.ts';
 import type { job, listedJob } from '../../src/contract/jobs.ts';

@@ -1,4 +1,4 @@
-// Events over connections that break: nothing is missed, nothing is followed for ever.
+// Events over broken connections: no event is missed, and no stream is followed forever.
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
@@ -35,7 +35,7 @@ async function readAll(events: AsyncIterable<StreamedEvent>): Promise<string[]> 
   return all;
 }
 
-test('a job is followed over a broken connection to its end, from the event that was seen last', async () => {
+test('follows a job to its end over a broken connection, resuming after the last event received', async () => {
   const sawProgress = { promise: Promise.resolve(), resolve: () => {} };
   sawProgress.promise = new Promise((resolve) => {
     sawProgress.resolve = resolve;
@@ -91,7 +91,7 @@ test('a job is followed over a broken connection to its end, from the event that
   expect(reconnects[1]).toMatchObject({ status: 503 });
 });
 
-test('who is cut off before anything happened comes back to where the stream began, and hears what was missed', async () => {
+test('resumes from the start of the stream if it was cut off before the first event', async () => {
   let connections = 0;
   let missed = 0;
   const server = await startContractServer({
@@ -114,7 +114,7 @@ test('who is cut off before anything happened comes back to where the stream beg
   expect(missed).toBe(1);
 });
 
-test('a job that has ended before anybody looked ends the following at once', async () => {
+test('stops immediately if the job is already finished', async () => {
   const server = await startContractServer({
     getJob: () => exampleJob({ state: 'DONE', generation: 2 }),
     streamJobEvents: ({ reply }) => beginEvents(reply),
@@ -122,7 +122,7 @@ test('a job that has ended before anybody looked ends the following at once', as
   expect(await readAll(createClient({ baseUrl: server.url }).follow(JOB_ID))).toEqual(['progress 3']);
 });
 
-test('the end of an earlier generation, told again, is not the end of this one', async () => {
+test('a repeated end of an earlier generation is not the end of this one', async () => {
   const server = await startContractServer({
     getJob: () => exampleJob({ generation: 2 }),
     streamJobEvents: ({ reply }) => {
@@ -144,21 +144,21 @@ test.each([
   [401, 'UNAUTHENTICATED'],
   [403, 'FORBIDDEN'],
   [404, 'JOB_NOT_FOUND'],
-])('a refusal with %i ends the following', async (status, code) => {
+])('stops after a refusal with %i', async (status, code) => {
   const server = await startContractServer({ streamJobEvents: () => new Refusal(status, code) });
   const events = createClient({ baseUrl: server.url }).follow(JOB_ID);
   await expect(events.next()).rejects.toMatchObject({ status, code });
   expect(server.asked).toHaveLength(1);
 });
 
-test('a server that falls silent is asked again', async () => {
+test('reconnects to a silent server', async () => {
   let connections = 0;
   const server = await startContractServer({
     getJob: () => exampleJob(),
     streamJobEvents: ({ reply }) => {
       beginEvents(reply);
       connections += 1;
-      // A busy machine may be silent for as long by itself.
+      // A busy machine may cause the same silence.
       if (connections > 1) sendLifecycle(reply, 2, 'job.finished');
     },
   });
@@ -168,7 +168,7 @@ test('a server that falls silent is asked again', async () => {
   expect(connections).toBeGreaterThan(1);
 });
 
-test('a server that says how often it gives a sign is asked again when signs are missing', async () => {
+test('reconnects if announced heartbeats are missing', async () => {
   let connections = 0;
   const server = await startContractServer({
     getJob: () => exampleJob(),
@@ -184,11 +184,11 @@ test('a server that says how often it gives a sign is asked again when signs are
   expect(connections).toBeGreaterThan(1);
 });
 
-test('a dead connection is noticed within ten seconds where nobody set anything', () => {
+test('notices a dead connection within ten seconds by default', () => {
   expect(silenceMs(SERVER_NUMBERS.streamHeartbeatMs.default)).toBeLessThan(9000);
 });
 
-test('events of all jobs come until the signal fires, and leaving the loop lets the connection go', async () => {
+test('yields events of all jobs until the signal fires, and closes the connection when the loop ends', async () => {
   let closed = 0;
   const server = await startContractServer({
     streamEvents: ({ reply }) => {

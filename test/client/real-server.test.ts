@@ -1,4 +1,4 @@
-// The client against the real server, over connections that are cut whenever something is about to happen.
+// The client against the real server, over connections that are cut before every change.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const echo = definePipeline({ name: 'echo', phases: [{ name: 'only', run: (row) => row }] });
 
-/** Hands bytes on, until it is told to cut. */
+/** Forwards bytes until the test cuts the connection. */
 async function startCuttingProxy(
   target: string,
 ): Promise<{ url: string; cut: () => number; stop: () => void }> {
@@ -50,7 +50,7 @@ async function startCuttingProxy(
   };
 }
 
-test('no change of a job is missed or told twice, although each happens while the connection is cut', async () => {
+test('delivers every change of a job exactly once, although each happens while the connection is cut', async () => {
   const api = await startTestApi(database.url, {
     pipelines: [echo],
     settings: { blobStore: join(folder, 'blobs') },

@@ -1,4 +1,4 @@
-// Files on their way to a server, with progress, as Node sends them and as browsers do.
+// File uploads with progress, as Node and as browsers send them.
 import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
@@ -8,7 +8,7 @@ import { JOB_ID } from './example-answers.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** The multipart body as another implementation reads it. */
+/** Reads the multipart body with another implementation. */
 async function formOf({ headers, raw }: Asked): Promise<{ job: unknown; name: string; text: string }> {
   const form = await new Response(new Uint8Array(raw), {
     headers: { 'content-type': headers['content-type']! },
@@ -21,7 +21,7 @@ async function formOf({ headers, raw }: Asked): Promise<{ job: unknown; name: st
 const created = () => ({ jobId: JOB_ID, created: true });
 const CHUNK = new TextEncoder().encode(`${'x'.repeat(999)}\n`);
 
-test('a stream is sent as it comes, and the progress is that of the file', async () => {
+test('streams the file, and reports its progress', async () => {
   const server = await startContractServer({ createJob: created });
   const client = createClient({ baseUrl: server.url, validate: true });
   const progress: UploadProgress[] = [];
@@ -44,7 +44,7 @@ test('a stream is sent as it comes, and the progress is that of the file', async
   expect(progress.at(-1)).toEqual({ sent: 50_000, total: 50_000 });
 });
 
-test('a Blob with a key is sent again after a refusal that passes; a stream cannot be', async () => {
+test('retries a Blob with a key after a temporary refusal, but not a stream', async () => {
   let refusals = 1;
   const server = await startContractServer({
     createJob: () => (refusals-- > 0 ? new Refusal(503, 'DATABASE_UNREACHABLE') : created()),
@@ -67,7 +67,7 @@ test('a Blob with a key is sent again after a refusal that passes; a stream cann
   await expect(client.preview(new Blob(['\0']))).rejects.toMatchObject({ code: 'FILE_UNSUPPORTED' });
 });
 
-test('a source that fails fails the upload, and a signal ends it', async () => {
+test('fails if the source fails, and stops on a signal', async () => {
   const server = await startContractServer({ createJob: created });
   const client = createClient({ baseUrl: server.url });
   async function* broken(): AsyncGenerator<Uint8Array> {
@@ -97,7 +97,7 @@ test('a source that fails fails the upload, and a signal ends it', async () => {
   expect(server.asked).toHaveLength(0);
 });
 
-/** What a browser's XMLHttpRequest does, over a socket of Node. */
+/** Imitates a browser's XMLHttpRequest over a Node socket. */
 class SocketXhr {
   upload: { onprogress: ((event: { loaded: number; total: number }) => void) | null } = { onprogress: null };
   onload: (() => void) | null = null;
@@ -146,7 +146,7 @@ class SocketXhr {
   }
 }
 
-test('in a browser the upload goes through XMLHttpRequest, which tells its progress', async () => {
+test('uses XMLHttpRequest in a browser, which reports progress', async () => {
   vi.stubGlobal('XMLHttpRequest', SocketXhr);
   let answer: () => unknown = created;
   const server = await startContractServer({ createJob: () => answer() });

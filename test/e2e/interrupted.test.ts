@@ -59,7 +59,7 @@ test('a session that ended is begun again by the password, over what is open, an
   const question = page.getByRole('dialog', { name: 'Sign in again' });
   await question.getByLabel('Password').fill('not the password');
   await question.getByRole('button', { name: 'Sign in' }).click();
-  await question.getByText('the name or the password is not right').waitFor();
+  await question.getByText('the name or the password is wrong').waitFor();
   expect(await question.getByLabel('Username').inputValue()).toBe(userId);
   await question.getByLabel('Password').fill(PASSWORD);
   await question.getByRole('button', { name: 'Sign in' }).click();

@@ -1,5 +1,5 @@
-// The annotations example end to end: its pipeline on a real database and worker, its numbers over the real HTTP API, next
-// to a recount by the generator.
+// The annotations example end to end: its pipeline on a real database and worker, with its counts over the real HTTP
+// API compared to a recount by the generator.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const settings = { blobStore: join(folder, 'blobs'), pollMaxMs: 100, claimMax: 40 };
   rowmill = await openRowmill({ databaseUrl: database.url, settings });
   workers = [];
-  // Two: the same documents are in flushes of both.
+  // Two workers, so that both flush the same documents.
   for (let n = 0; n < 2; n += 1) workers.push(await rowmill.startWorker([pipeline], { log: silentLogger }));
 });
 afterAll(async () => {
@@ -65,7 +65,7 @@ async function storedCount(): Promise<number> {
 
 const [first, added, replaced] = generateUploads({ documents: 60, seed: 5 }) as [Upload, Upload, Upload];
 describe('uploads of annotations', () => {
-  it('count what is kept of them, in each mode, and on every level', async () => {
+  it('count the kept annotations, in each mode and on every level', async () => {
     for (const upload of [first, added, replaced]) {
       const { counts, total } = await rowmill.whenFinished(await submit(upload));
       const broken = upload.lines.filter(({ kept }) => kept === null).length;
@@ -78,14 +78,14 @@ describe('uploads of annotations', () => {
       expect(await differences()).toEqual([]);
       expect(await storedCount()).toBe(recount.size().annotations);
     }
-    // Documents that were replaced by nothing were among them.
+    // Some documents were replaced by empty ones.
     const emptied = replaced.lines.filter(
       ({ kept }) => kept && kept.denotations + kept.blocks + kept.relations === 0,
     );
     expect(emptied.length).toBeGreaterThan(0);
   });
 
-  it('are not counted twice when they run again, and not at all when their generation is cancelled', async () => {
+  it('are not counted twice by a rerun, and not at all if their generation is cancelled', async () => {
     await rowmill.whenFinished(await submit(first));
     const jobId = await submit(added);
     await rowmill.whenFinished(jobId);
@@ -99,7 +99,7 @@ describe('uploads of annotations', () => {
     expect(await differences()).toEqual([]);
   });
 
-  it('add up, whichever of several at once is stored first', async () => {
+  it('add up whichever of several concurrent ones is stored first', async () => {
     await rowmill.whenFinished(await submit(first));
     const uploads = [1, 2, 3].map((seed): Upload => {
       const [, each] = generateUploads({ documents: 60, seed });
@@ -111,7 +111,7 @@ describe('uploads of annotations', () => {
     expect(await differences()).toEqual([]);
   });
 
-  it('leave annotations out that are not on the text, and say so', async () => {
+  it('drop annotations outside the text, and report it', async () => {
     const jobId = await submit(first);
     await rowmill.whenFinished(jobId);
     let dropped = 0;
@@ -131,7 +131,7 @@ describe('uploads of annotations', () => {
   });
 });
 
-describe('a text that is written differently', () => {
+describe('a differently formatted text', () => {
   const line = (text: string, begin: number, end: number): Upload['lines'][number] => ({
     project: 'P',
     document: 'PMC:1',
@@ -157,7 +157,7 @@ describe('a text that is written differently', () => {
     expect(await spans()).toEqual([{ begin: 4, end: 12 }]);
   });
 
-  it('keeps spans before and after a change, and loses those on it', () => {
+  it('keeps spans before and after a change, and drops those on it', () => {
     const align = spanAligner('the naive cells grow', 'the naïve  T cells grow');
     expect(align({ begin: 0, end: 3 })).toEqual({ begin: 0, end: 3 });
     expect(align({ begin: 4, end: 9 })).toBe(null);
@@ -169,7 +169,7 @@ describe('a text that is written differently', () => {
 describe('rowmill counters check', () => {
   const check = () => runCommand({ folder, databaseUrl: database.url }, ['counters', 'check', '--json']);
 
-  it('agrees with the recount, and finds a number that is one off', async () => {
+  it('agrees with the recount, and finds a count that is off by one', async () => {
     for (const upload of [first, added, replaced]) {
       await rowmill.whenFinished(await submit(upload));
       recount.take(upload);
@@ -197,7 +197,7 @@ describe('rowmill counters check', () => {
 });
 
 describe('the recount', () => {
-  it('finds a number that is one off, on any level', async () => {
+  it('finds a count that is off by one, on any level', async () => {
     await rowmill.whenFinished(await submit(first));
     recount.take(first);
     expect(await differences()).toEqual([]);
@@ -207,7 +207,7 @@ describe('the recount', () => {
       ['counter_entities', 'entity', document, 'document: '],
       ['counter_scopes', 'scope', project, 'project: '],
     ]) {
-      // Deltas may not be folded yet: then the scope has no row of its own.
+      // The scope has no row of its own until its deltas are folded.
       await database.query(
         `insert into counter_scopes (counter_id, owner_id, scope, measured)
          select counter_id, 'local', $1, '{0,0,0}' from counters on conflict do nothing`,

@@ -1,4 +1,4 @@
-// The crawler example, end to end at a small scale: what it finds is what the generator of the site knows.
+// The crawler example, end to end at a small scale: its findings equal what the generator of the site knows.
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -44,7 +44,7 @@ describe('a crawl by two workers', () => {
 
   beforeAll(async () => {
     running = await serve();
-    // Permits are not given on while this process waits for its turn on a busy machine.
+    // A long lease keeps permits while this process waits for its turn on a busy machine.
     const settings = { emitMaxDepth: 100, flushMaxDelayMs: 50, resourceLeaseMs: 100_000 };
     rowmill = await openRowmill({ databaseUrl: database.url, settings });
     cleanups.push(() => rowmill.close());
@@ -55,12 +55,12 @@ describe('a crawl by two workers', () => {
     ({ jobId } = await rowmill.submitFile(crawler, { name: 'start.txt', bytes }, { params }));
     const workers = [await rowmill.startWorker([crawler]), await rowmill.startWorker([crawler])];
     summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(55_000));
-    // Workers of one process tell their events in one place.
+    // Workers of one process share their metrics.
     metrics = await workers[0]!.metrics.snapshot();
     await Promise.all(workers.map((worker) => worker.stop()));
   });
 
-  test('finds every page that can be reached, once, and no other', async () => {
+  test('finds every reachable page once, and no other', async () => {
     database.keepIfFailed();
     const { problems, accuracy, pages } = checkCrawl(site, running, await readCrawl(rowmill, jobId));
     expect(problems).toEqual([]);
@@ -70,7 +70,7 @@ describe('a crawl by two workers', () => {
       expect(page.reason).toBe(`broken link on ${page.from}`);
   });
 
-  test('ends when nothing is left, and its ledger is what was written', async () => {
+  test('finishes when nothing is left, and its ledger matches the results', async () => {
     const progress = await rowmill.progress(jobId);
     expect(progress.counts).toMatchObject({ PENDING: 0, PROCESSING: 0 });
     expect(progress.flushes).toBe(summary.phases.reduce((sum, phase) => sum + phase.flushes, 0));
@@ -86,11 +86,13 @@ describe('a crawl by two workers', () => {
     expect(await checkInvariants({ query } as never, jobId)).toEqual([]);
   });
 
-  test('asks no host for more at once than it may, and each page as often as it needs', () => {
+  test('stays within the concurrency of every host, and requests each page as often as needed', () => {
     const { hosts, calls } = running.stats();
     for (const { name, mostAtOnce } of hosts) expect([name, mostAtOnce <= 6]).toEqual([name, true]);
-    expect(hosts[LIMITED_HOST]!.refused, 'void: nobody was refused').toBeGreaterThan(0);
-    // What the host refused was asked for again, and ended as everything else.
+    expect(hosts[LIMITED_HOST]!.refused, 'no call was refused, so this test proves nothing').toBeGreaterThan(
+      0,
+    );
+    // Refused requests were retried, and ended like all others.
     const needed = { page: 2, slow: 2, uncached: 2, flaky: 3, down: 3, redirect: 1, alias: 1, missing: 1 };
     const wrong = [...reachable.keys()].filter((id) => calls.get(id) !== needed[site.pages[id]!.kind]);
     expect(wrong).toEqual([]);
@@ -98,9 +100,9 @@ describe('a crawl by two workers', () => {
   });
 });
 
-// A round of a crawl, from one flush to the next, costs some ten transactions, and a site has as many rounds as levels at the
-// least: a crawl of a few hundred pages is over before that is one per twenty pages. What a worker does per second is set far
-// apart, because it depends on how busy the machine is and not on the pages.
+// A round of a crawl, from one flush to the next, costs about ten transactions, and a site has at least as many rounds
+// as levels. A crawl of a few hundred pages ends before that averages to one per twenty pages. The periodic work of
+// the worker has long intervals, because it depends on the load of the machine and not on the pages.
 test.runIf(isDeep)(
   'a whole crawl takes 95 % fewer transactions than one per page, claims and limits included',
   async () => {
@@ -109,9 +111,9 @@ test.runIf(isDeep)(
     cleanups.push(() => running.stop());
     const settings = {
       emitMaxDepth: 100,
-      // As the design of the batching has it.
+      // As in the batching design.
       flushMaxDelayMs: 5000,
-      // Work comes from flushes: several claims at once would find nothing, and so would looks between flushes.
+      // Work comes from flushes, so concurrent claims and polls between flushes would find nothing.
       claimConcurrency: 1,
       pollMinMs: 5000,
       pollMaxMs: 5000,
@@ -119,7 +121,7 @@ test.runIf(isDeep)(
       sweepMs: 30_000,
       resourceSyncMs: 5000,
       resourceLeaseMs: 100_000,
-      // More at once than there are slots: what waits for a host is given back and fetched again.
+      // More concurrency than slots, so that items that wait for a host are not returned and fetched again.
       resources: { host: { concurrency: 12, minDelayMs: 0, adaptive: false } },
     };
     const rowmill = await openRowmill({ databaseUrl: database.url, settings });
@@ -142,7 +144,7 @@ test.runIf(isDeep)(
   300_000,
 );
 
-/** Far more than a worker has claimed and not started. */
+/** Far more than a worker claims before they start. */
 const FAR_PAGES = 3000;
 const CLAIMED = 1500;
 
@@ -154,7 +156,7 @@ function openable(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** A server whose answers are the caller's. */
+/** A server whose answers the caller supplies. */
 async function serveHtml(
   answer: (path: string) => Promise<{ html: string } | { location: string }>,
 ): Promise<string> {
@@ -173,12 +175,12 @@ async function serveHtml(
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a page that is nearer to the start is fetched before pages further away that were found earlier', async () => {
-  // One claim at a time: a second one would not wait for what the first takes from.
+test('fetches a page near the start before farther pages that were found earlier', async () => {
+  // One claim at a time: a second one would not wait for the spans that the first takes from.
   const settings = { flushMaxDelayMs: 50, claimMax: 10, claimConcurrency: 1 };
   const rowmill = await openRowmill({ databaseUrl: database.url, settings });
   cleanups.push(() => rowmill.close());
-  // Slots are what pages wait for: what waits for a host goes back to the end of the line.
+  // Pages must wait for slots only: items that wait for a host go back to the end of the queue.
   await rowmill.setResource('host', { concurrency: 1000, minDelayMs: 0, adaptive: false });
   const farAreStored = openable();
   const nearIsStored = openable();
@@ -191,7 +193,7 @@ test('a page that is nearer to the start is fetched before pages further away th
   const main = await serveHtml(async (path) => {
     if (path === '/') return page(['/hub', `http://${other}/moved`]);
     if (path === '/hub') return page(Array.from({ length: FAR_PAGES }, (_, n) => `/far/${n}`));
-    // The second request of a page is for its cache.
+    // The second request of a page checks its cache.
     if (path === '/near') nearIsFetched.open();
     else if (!seen.has(path)) farFetched += 1;
     seen.add(path);
@@ -224,7 +226,7 @@ test('a page that is nearer to the start is fetched before pages further away th
   expect(before).toBeLessThanOrEqual(CLAIMED);
 });
 
-test('the command line crawls a site too', async () => {
+test('crawls a site from the command line', async () => {
   const small = generateSite({ pages: 60, seed: 5 });
   const running = await startSite(small, { latencyMs: [0, 3], limitPerSecond: 200 });
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-crawl-'));
@@ -252,7 +254,7 @@ test('the command line crawls a site too', async () => {
 });
 
 describe('the site', () => {
-  test('has everything that crawlers stumble over, and pages that cannot be reached', () => {
+  test('has every problem for crawlers, and unreachable pages', () => {
     const kinds = new Set([...reachable.keys()].map((id) => site.pages[id]!.kind));
     expect([...kinds].sort()).toEqual(
       ['alias', 'down', 'flaky', 'missing', 'page', 'redirect', 'slow', 'uncached'].sort(),
@@ -269,7 +271,7 @@ describe('the site', () => {
     expect(generateSite({ pages: PAGES, seed: 4 })).not.toEqual(site);
   });
 
-  test('refuses the first caller of the limited host, and says when to come back', async () => {
+  test('refuses the first caller of the limited host with Retry-After', async () => {
     const running = await serve();
     const { id } = site.pages.find(({ host, kind }) => host === LIMITED_HOST && kind === 'page')!;
     const response = await fetch(running.urlOf(id));
@@ -277,8 +279,8 @@ describe('the site', () => {
   });
 });
 
-describe('an address', () => {
-  test('is one text, however it was written', () => {
+describe('a URL', () => {
+  test('has one normalized form, however it was written', () => {
     const base = 'http://127.0.0.1:4000/lamps/5';
     for (const link of [
       '/lamps/7',
@@ -298,7 +300,7 @@ describe('an address', () => {
       expect([link, normalizeUrl(link, base)]).toEqual([link, null]);
   });
 
-  test('of every page is its own', async () => {
+  test('is unique for every page', async () => {
     const running = await serve();
     const urls = site.pages.map(({ id }) => running.urlOf(id));
     expect(urls.map((url) => normalizeUrl(url))).toEqual(urls);

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 describe('the price service', () => {
-  it('answers the same for a seed whatever the order of the calls', async () => {
+  it('gives the same answers for a seed, whatever the order of calls', async () => {
     const options = {
       ...calm,
       latencyMs: [0, 5] as const,
@@ -47,7 +47,7 @@ describe('the price service', () => {
     expect(otherSeed).not.toEqual(forwards);
   });
 
-  it('finds a sku always or never, and gives it one price', async () => {
+  it('always or never finds a sku, with one price', async () => {
     const options = { ...calm, notFoundRate: 0.5 };
     const service = await start(options);
     for (const sku of skus.slice(0, 40)) {
@@ -58,7 +58,7 @@ describe('the price service', () => {
     }
   });
 
-  it('fails about as often as it is told', () => {
+  it('fails about as often as configured', () => {
     const options = { ...calm, error5xxRate: 0.2, notFoundRate: 0.1, hangRate: 0.05, resetRate: 0.05 };
     const answers = Array.from({ length: 20_000 }, (_, index) => answerTo(options, `sku-${index}`, 1));
     const share = (pattern: RegExp) =>
@@ -69,9 +69,9 @@ describe('the price service', () => {
     expect(share(/404/)).toBeCloseTo(0.07, 1);
   });
 
-  it('refuses calls over the rate limit and says when to come back', async () => {
+  it('refuses calls over the rate limit with Retry-After', async () => {
     const service = await start({ ...calm, rateLimitPerSecond: 2 });
-    // So many that a slow machine does not bring them as slowly as the limit allows.
+    // Enough calls that even a slow machine exceeds the limit.
     const replies = await Promise.all(skus.slice(0, 60).map((sku) => request(service, sku)));
     const refused = replies.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe('the price service', () => {
     expect((await request(service, 'later')).status).toBe(200);
   });
 
-  it('does not let a refused call change what the next attempt meets', async () => {
+  it('does not let a refused call change the answer to the next attempt', async () => {
     const options = { ...calm, rateLimitPerSecond: 1, error5xxRate: 0.5 };
     const service = await start(options);
     const burst = await Promise.all(skus.slice(0, 30).map(() => ask(service, 'A')));
@@ -99,7 +99,7 @@ describe('the price service', () => {
   });
 
   it('refuses calls over the concurrency limit', async () => {
-    // Nobody is answered before all have come.
+    // No call is answered before all have arrived.
     const service = await start({ ...calm, hangRate: 1, concurrencyLimit: 3 });
     const replies = skus.slice(0, 8).map((sku) => ask(service, sku));
     await expect.poll(() => service.stats().calls).toBe(8);
@@ -108,7 +108,7 @@ describe('the price service', () => {
     await Promise.all(replies);
   });
 
-  it('never refuses a caller that keeps to the concurrency limit', async () => {
+  it('never refuses a caller that stays within the concurrency limit', async () => {
     const service = await start({ ...calm, latencyMs: [0, 2], concurrencyLimit: 4 });
     const waiting = [...skus];
     await Promise.all(
@@ -148,8 +148,8 @@ describe('the price service', () => {
     }
   });
 
-  it('counts hung calls and callers that left, and frees their places', async () => {
-    /** Calls, and leaves when the call has come. Says so, or how it was answered. */
+  it('counts hung and abandoned calls, and frees their slots', async () => {
+    /** Sends a call and aborts it when it has arrived. Resolves with 'left', or with the status if it was answered. */
     const leave = async (service: PriceService): Promise<unknown> => {
       const { calls } = service.stats();
       const gone = new AbortController();
@@ -167,7 +167,7 @@ describe('the price service', () => {
     expect(await leave(slow)).toBe('left');
     await expect.poll(() => slow.stats().answers).toEqual({ abandoned: 1 });
     expect(hanging.stats().answers).toEqual({ hung: 1 });
-    // The place of the one that left is free once the service has seen it leave.
+    // The slot is free once the service has noticed the disconnect.
     await expect.poll(() => leave(hanging)).toBe('left');
     expect(hanging.stats().answers.hung).toBe(2);
   });
@@ -181,7 +181,7 @@ describe('the price service', () => {
     await service.stop();
   });
 
-  it('answers a wrong address with 400, which no one takes for an unknown product', async () => {
+  it('answers a wrong URL with 400, so that it does not look like an unknown product', async () => {
     const service = await start(calm);
     for (const path of ['/', '//', '/price', '/price?sku=', '/prices?sku=A']) {
       expect((await fetch(`${service.url}${path}`)).status).toBe(400);
@@ -189,7 +189,7 @@ describe('the price service', () => {
     expect((await fetch(`${service.url}/price?sku=A`, { method: 'POST' })).status).toBe(400);
   });
 
-  it('rejects rates that make no sense', async () => {
+  it('rejects invalid rates', async () => {
     await expect(startPriceService({ ...calm, error5xxRate: 1.5 })).rejects.toThrow(/error5xxRate.*got 1.5/);
     await expect(startPriceService({ ...calm, error5xxRate: 0.8, hangRate: 0.8 })).rejects.toThrow(/add up/);
     await expect(startPriceService({ ...calm, latencyMs: [5, 1] })).rejects.toThrow(/latencyMs/);
@@ -204,13 +204,13 @@ describe('the product list', () => {
     expect(rows).toEqual([...productRows({ rows: 5000, seed: 7 })]);
   });
 
-  it('is only a header when there are no rows', async () => {
+  it('is only a header without rows', async () => {
     const path = join(await temporaryFolder(), 'products.csv');
     await generateProductsCsv(path, { rows: 0, seed: 7 });
     expect(await readFile(path, 'utf8')).toBe('sku,title,brand,quantity,purchase_price\n');
   });
 
-  it('is the same for a seed, and a longer list begins with the shorter one', () => {
+  it('is the same for a seed, and a longer list starts with the shorter one', () => {
     const short = [...productRows({ rows: 100, seed: 7 })];
     expect([...productRows({ rows: 1000, seed: 7 })].slice(0, 100)).toEqual(short);
     expect([...productRows({ rows: 100, seed: 8 })]).not.toEqual(short);

@@ -1,6 +1,5 @@
-// The prices example end to end: files that are dropped into a folder, onto an FTP server and into a bucket become jobs by
-// the command line, a real worker runs them against the stand-in retailers, and every row is compared with the fate that
-// its thing was made with.
+// The prices example end to end: the command line turns files in a folder, on an FTP server and in a bucket into jobs,
+// a real worker runs them against the stand-in retailers, and every row is compared with the fate of its thing.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +35,7 @@ let rowmill: Rowmill;
 let worker: RowmillWorker;
 
 beforeAll(async () => {
-  // What adapts to a service's answers would adapt to how busy this machine is.
+  // An adaptive limit would adapt to the load of this machine.
   const still = { concurrency: 10, adaptive: false };
   const settings = {
     blobStore: join(folder, 'blobs'),
@@ -79,7 +78,7 @@ function runCsv(text: string, params: object = {}): Promise<{ jobId: string }> {
   return rowmill.submitFile(prices, { name: 'inventory.csv', bytes }, { params: { ...params } });
 }
 
-/** Scans all sources once, as the command line does; the job of the one file of each. */
+/** Scans all sources once, as the command line does. Returns the job of the one file of each. */
 async function scan(sources: object[]): Promise<Map<string, string>> {
   const lines: string[] = [];
   vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
@@ -99,7 +98,7 @@ async function scan(sources: object[]): Promise<Map<string, string>> {
 }
 
 describe('the prices example', () => {
-  it('prices what is dropped into a folder, onto an FTP server and into a bucket, rows and photos', async () => {
+  it('prices rows and photos from a folder, an FTP server and a bucket', async () => {
     const [inFolder, onFtp, inBucket] = (['fol', 'ftp', 'buc'] as const).map((prefix) =>
       generateThings({ count: 40, seed: 21, prefix }),
     ) as [Things, Things, Things];
@@ -156,7 +155,7 @@ describe('the prices example', () => {
     expect(fates.size).toBe(5);
   });
 
-  it('asks the retailers in turn, each once, and nobody after the first offer that fits', async () => {
+  it('asks each retailer once in turn, and stops at the first matching offer', async () => {
     const list = generateThings({ count: 40, seed: 22, prefix: 'turn' });
     const service = await start([list], [], calm);
     const { jobId } = await runCsv(inventoryCsv(list));
@@ -173,7 +172,7 @@ describe('the prices example', () => {
     }
   });
 
-  it('says why a price is an estimate, and takes a wider band when it is told to', async () => {
+  it('gives the reason for an estimate, and respects a wider tolerance', async () => {
     const list = generateThings({ count: 40, seed: 23, prefix: 'band' });
     await start([list], [], calm);
     const narrow = await rowsOf((await runCsv(inventoryCsv(list))).jobId);
@@ -186,13 +185,13 @@ describe('the prices example', () => {
         `no offer within ±10 % of ${paid} at atlas, borealis, corner; median of 3 others`,
       );
     }
-    // Half of what was paid is asked at the first of them, within 55 %.
+    // The first retailer asks half of the price that was paid, which is within 55 %.
     const wide = await rowsOf((await runCsv(inventoryCsv(list), { tolerance: 0.55 })).jobId);
     for (const { seq } of estimated)
       expect(wide[seq]?.result).toMatchObject({ found: 'similar', retailer: 'atlas', sold: 'Noname' });
   });
 
-  it('never takes a failure for a price: what could not be asked is an error', async () => {
+  it('never takes a failure for a price: an unreachable retailer is an error', async () => {
     const rows = [{ title: 'kettle', brand: 'LUMA', quantity: '1', purchase_price: '50.00' }];
     const run = await runPipeline(prices, rows, {
       params: { tolerance: 0.1 },
@@ -222,7 +221,7 @@ describe('the prices example', () => {
       expect(column(name), name).toEqual(items.map(({ result }) => result?.[name] ?? null));
   });
 
-  it('runs an upload of a browser without workers: paused, listed as pending, kicked off, and run again', async () => {
+  it('runs a browser upload without workers: paused, listed as pending, run in slices, and rerun', async () => {
     const list = generateThings({ count: 30, seed: 25, prefix: 'page' });
     const service = await start([list], [], calm);
     await worker.stop();
@@ -242,13 +241,13 @@ describe('the prices example', () => {
     const client = createClient({ baseUrl: url });
     const { pending, slices, again } = await priceWithoutWorkers(client, jobId);
     const withFate = (fate: string): number => list.things.filter((thing) => thing.fate === fate).length;
-    // A price that is not a number is an error of the upload already, and cannot run again.
+    // The upload refuses a price that is not a number, so that row cannot be rerun.
     expect(pending).toBe(list.things.length - withFate('unreadable'));
     expect(slices).toBeGreaterThan(0);
     expect(withFate('unknown')).toBeGreaterThan(0);
     expect(again).toMatchObject({ generation: 2, rows: withFate('unknown') });
     expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
-    // The page followed all of it.
+    // The page shows the final counts.
     await page
       .getByText(`Done ${list.things.length - withFate('unreadable') - withFate('unknown')}`)
       .first()

@@ -1,5 +1,5 @@
 // The transactions example, end to end at a small scale: several worker processes, some of which are killed while they
-// end a batch. What they leave is what the generator knows, and each batch is told of once per generation.
+// finalize a batch. The results equal what the generator knows, and each batch is reported once per generation.
 import { parse } from 'csv-parse/sync';
 import { openRowmill, type Pipeline, type Rowmill } from 'rowmill';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ afterAll(async () => {
   await bank.stop();
 });
 
-/** Short leases: who is dead is replaced soon. */
+/** Starts a worker with short leases, so that a dead one is replaced soon. */
 function startWorker(faultPoints = ''): Child {
   return startChild({
     script: WORKER,
@@ -59,7 +59,7 @@ async function whenBooked(id: string): Promise<void> {
 }
 
 describe('a batch', () => {
-  test('that is held, appended to and sealed ends as the generator says, although a worker is killed', async () => {
+  test('that is held, filled and sealed ends as the generator expects, although a worker is killed', async () => {
     database.keepIfFailed();
     const { jobId } = await rowmill.createJob(transactions, { name: 'today', hold: true });
     const workers = [startWorker(), startWorker(), startWorker()];
@@ -72,7 +72,7 @@ describe('a batch', () => {
     const asked = bank.stats.calls;
     expect((await rowmill.progress(jobId)).counts).toMatchObject({ PENDING: known.length, PROCESSING: 0 });
 
-    // Not all of it can end before one of them is dead.
+    // Keeps the batch from finishing before one of the workers is dead.
     bank.holdScreening(true);
     await rowmill.resume(jobId);
     await expect.poll(() => bank.stats.calls, { timeout: 45_000 }).toBeGreaterThan(asked + 1);
@@ -110,7 +110,7 @@ describe('a batch', () => {
     const failed = await rowsIn('failed.csv');
     const isFailed = ({ fate }: KnownTransaction): boolean =>
       ENDS[fate].status === 'ERROR' || ENDS[fate].status === 'NOT_FOUND';
-    // As they came, to be corrected and given again.
+    // Failed rows are written as submitted, to be corrected and submitted again.
     expect(failed.map(({ transaction_id, amount }) => [transaction_id, amount])).toEqual(
       known.filter(isFailed).map(({ row }) => [row.transaction_id, row.amount]),
     );
@@ -142,7 +142,7 @@ describe('a batch', () => {
     { point: 'callback.after_call', came: 2 },
   ];
   test.each(points.filter(({ point }) => isDeep || point === 'callback.after_call'))(
-    'whose worker is killed at $point is told of once',
+    'whose worker is killed at $point is reported once',
     async ({ point, came }) => {
       database.keepIfFailed();
       const some = known.slice(0, 300);
@@ -150,7 +150,7 @@ describe('a batch', () => {
       const jobId = await rowmill.submit(transactions as Pipeline, rowsOf(some));
       expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
       expect(victim.events.filter(({ event }) => event === 'fault')).toMatchObject([{ name: point }]);
-      // The dead one holds the callback for longer than the test wants to wait.
+      // The dead worker holds the callback for longer than the test can wait.
       await database.query('update callbacks set expires_at = now() where token is not null');
       startWorker();
       startWorker();
@@ -167,7 +167,7 @@ describe('a batch', () => {
     },
   );
 
-  test('that is aborted keeps what has ended, and is told of as cancelled', async () => {
+  test('that is cancelled keeps its finished rows, and is reported as cancelled', async () => {
     const some = known.slice(0, 1000);
     const asked = bank.stats.calls;
     bank.holdScreening(true);
@@ -188,7 +188,7 @@ describe('a batch', () => {
     await expect(rowmill.resume(jobId)).rejects.toThrow(/CANCELLED/);
   });
 
-  test('that runs again is told of under another id', async () => {
+  test('that is rerun is reported under another id', async () => {
     const some = known.slice(0, 500);
     bank.openAccounts(false);
     startWorker();
@@ -216,7 +216,7 @@ describe('the transactions', () => {
     expect([...new Set(known.map(({ fate }) => fate))].sort()).toEqual(Object.keys(ENDS).sort());
   });
 
-  test('have IBANs whose checksum is right, but for those that are wrong on purpose', () => {
+  test('have valid IBAN checksums, except for those that are wrong on purpose', () => {
     for (const { row, fate } of known)
       expect([row.to_iban, isIban(row.to_iban)]).toEqual([row.to_iban, fate !== 'badIban']);
     expect(

@@ -22,7 +22,7 @@ const database = useTestDatabase();
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-visibility-'));
 const calm: StandInOptions = { seed: 3, latencyMs: [0, 10] };
 const QUESTIONS = 2;
-/** Of a machine that does many other things. */
+/** Timeout for a busy machine. */
 const PATIENCE_MS = 50_000;
 let rowmill: Rowmill;
 let worker: RowmillWorker;
@@ -35,7 +35,7 @@ beforeAll(async () => {
     pollMaxMs: 100,
     controlLookMs: 50,
     resourceSyncMs: 50,
-    // What adapts to a service's answers would adapt to how busy this machine is.
+    // An adaptive limit would adapt to the load of this machine.
     resources: { model: { concurrency: 10, adaptive: false } },
   };
   rowmill = await openRowmill({ databaseUrl: database.url, settings });
@@ -81,13 +81,13 @@ async function expectTrueScores(world: World, jobId: string): Promise<void> {
   }
 }
 
-/** Every question that should be asked, once, whoever shares it. */
+/** Every expected question once, even if several businesses share it. */
 function questionsOf(world: World): string[] {
   const open = world.businesses.filter(({ site }) => site === 'open');
   return [...new Set(open.flatMap(({ trade, city }) => questionsAbout(trade, city, QUESTIONS)))];
 }
 
-/** How each question fared at a model. */
+/** Answer counts of each question at a model. */
 function answersTo(world: World, model: string): Record<string, number>[] {
   return questionsOf(world).map((each) =>
     service.answers(model, `${each}\nName businesses, the best one first.`),
@@ -95,7 +95,7 @@ function answersTo(world: World, model: string): Record<string, number>[] {
 }
 
 describe('the visibility example', () => {
-  it('scores every business as the world has it, through 429s and 5xx, and pays for each answer once', async () => {
+  it('scores every business correctly despite 429 and 5xx, and pays for each answer once', async () => {
     const world = generateWorld({ count: 40, seed: 11 });
     await start(world, { ...calm, ratePerSecond: 100, error5xxRate: 0.1 });
     const jobId = await submit(world);
@@ -114,7 +114,7 @@ describe('the visibility example', () => {
     expect((await rowmill.progress(jobId)).cost).toBe(service.billedTokens());
   });
 
-  it('asks a model that was down again, and repeats nothing of the others', async () => {
+  it('retries a model that was down, and repeats no calls of the others', async () => {
     const world = generateWorld({ count: 16, seed: 12 });
     await start(world, calm);
     const [down, ...others] = ['cirrus-pro', 'aurora-4', 'basalt-2', 'dune-mini'] as const;
@@ -136,7 +136,7 @@ describe('the visibility example', () => {
     expect(service.answers('aurora-4')).toEqual({ '200': written + once.length });
   });
 
-  it('pauses at its budget of tokens, and goes on with a larger one without asking anything twice', async () => {
+  it('pauses at its token budget, and continues with a larger one without repeating a call', async () => {
     const world = generateWorld({ count: 20, seed: 13 });
     await start(world, calm);
     const max = 2500;
@@ -150,7 +150,7 @@ describe('the visibility example', () => {
       .poll(async () => (await rowmill.progress(jobId)).cost, { timeout: PATIENCE_MS })
       .toBe(service.billedTokens());
     const cost = service.billedTokens();
-    // The larger estimate is 150: less than that was left.
+    // The larger estimate is 150, and less than that was left.
     expect(cost).toBeGreaterThan(max - 150);
     expect(cost).toBeLessThanOrEqual(max);
 
@@ -163,7 +163,7 @@ describe('the visibility example', () => {
     expect(service.billedTokens()).toBeGreaterThan(max);
   });
 
-  it('makes one job of scores however often the callback comes', async () => {
+  it('creates one score job, however often the callback runs', async () => {
     const world = generateWorld({ count: 10, seed: 14 });
     await start(world, calm);
     const jobId = await submit(world);

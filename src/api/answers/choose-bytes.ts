@@ -1,12 +1,12 @@
-// The part of a stored file that a request gets: nothing when the caller has it, a part, or all of it.
+// Chooses which bytes of a stored file to send: none if the caller already has it, a range, or the whole file.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { chooseRange } from '../../core/files/byte-range.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
-/** A file whose bytes never change under its tag. */
+/** A file whose bytes never change as long as its ETag stays the same. */
 export interface StoredBytes {
   bytes: number;
-  /** Strong, with its quotes. */
+  /** A strong ETag, including its quotes. */
   etag: string;
   modifiedAt?: Date;
 }
@@ -19,7 +19,7 @@ export function chooseBytes(
   file: StoredBytes,
 ): ChosenBytes {
   if (isListed(headers['if-none-match'], file.etag)) return { kind: 'known' };
-  // A range of a file that is another one by now would be put behind the wrong bytes.
+  // If the file has changed since, the client would append the range to the wrong bytes.
   const isSame = isStill(headers['if-range'], file);
   const range =
     method === 'GET' && isSame ? chooseRange(headers.range, file.bytes) : ({ kind: 'whole' } as const);
@@ -28,18 +28,18 @@ export function chooseBytes(
   throw new RowmillError('RANGE_UNSATISFIABLE', `expected a range of a file of ${file.bytes} bytes`);
 }
 
-/** As the blob store takes it. */
+/** The range in the form the blob store expects. */
 export function rangeOf(chosen: ChosenBytes): { start: number; end: number } | undefined {
   return chosen.kind === 'part' ? { start: chosen.start, end: chosen.end } : undefined;
 }
 
-/** The list of a conditional request, in which weak tags count as well. */
+/** Checks an `If-None-Match` list. Weak tags match as well. */
 export function isListed(header: string | undefined, etag: string): boolean {
   const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag.replace(/^W\//, '')) || tags.includes('*');
 }
 
-/** A tag or a time, which have to be exactly those of the file. */
+/** Checks `If-Range`: the ETag or the modification time has to match exactly. */
 function isStill(header: string | string[] | undefined, { etag, modifiedAt }: StoredBytes): boolean {
   return (
     header === undefined ||

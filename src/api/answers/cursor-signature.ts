@@ -1,5 +1,4 @@
-// Packs and signs the cursors that clients get, and refuses those that are not signed. The key is the same for all servers of a
-// database.
+// Packs and signs the cursors that clients get, and refuses unsigned ones. All servers of a database share the key.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { refuseCursor } from '../../core/paging/cursor.ts';
@@ -7,7 +6,7 @@ import { type CursorTrail, parseTrail, shorterTrail, trailText } from '../../cor
 import type { Executor } from '../../platform/database.ts';
 import { readCursorKey } from '../../store/views/events/read-cursor-key.ts';
 
-/** Two of them are in a header, and proxies take 4 KiB of headers. A page whose own key is longer has a longer one. */
+/** A header holds two cursors, and proxies accept 4 KiB of headers. A cursor with a single long key may exceed this. */
 const MAX_LENGTH = 1400;
 /** 16 bytes as base64url. */
 const SIGNATURE_LENGTH = 22;
@@ -25,7 +24,7 @@ export class CursorSignature {
     return payload + signatureOf(await this.#readKey(), payload);
   }
 
-  /** CURSOR_INVALID unless it was signed. */
+  /** Throws CURSOR_INVALID if the signature does not match. */
   async open(text: string): Promise<CursorTrail> {
     const payload = text.slice(0, -SIGNATURE_LENGTH);
     const [given, expected] = [
@@ -39,7 +38,7 @@ export class CursorSignature {
 
   #readKey(): Promise<Buffer> {
     this.#key ??= readCursorKey(this.#db);
-    // A database that is away for a while is asked again.
+    // Reads the key again next time if the database is unavailable.
     this.#key.catch(() => {
       this.#key = null;
     });

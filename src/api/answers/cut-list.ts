@@ -1,16 +1,16 @@
-// A page of a list that its handler gives from its beginning: of accounts, keys, owners and whatever else is short. The next
-// page begins behind the last entry of this one, or at its place in the list if that entry was removed meanwhile.
+// Cuts pages out of short lists (accounts, keys, owners), whose handlers read from the beginning. The next page starts
+// after the last entry of this one, or at its position in the list if that entry was removed meanwhile.
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 
 type Kind = CursorKind<readonly ['text', 'seq']>;
 
 export interface ListWindow {
   cursor: Kind;
-  /** Names of the fields that tell entries apart. */
+  /** Names of the fields that identify an entry. */
   fields: readonly string[];
   after: { id: string; place: number } | null;
   limit: number;
-  /** How many entries the handler has to read: those before the page, the page, and one more. */
+  /** Number of entries the handler has to read: those before the page, the page, and one more. */
   read: number;
 }
 

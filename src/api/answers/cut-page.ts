@@ -1,4 +1,5 @@
-// A page out of one row more than it shows: that row tells whether another page follows.
+// Cuts a page out of rows read with a limit of one more than the page shows: the extra row means that another page
+// follows.
 import { type CursorKind, encodeCursor, type KeyKind, type KeyOf } from '../../core/paging/cursor.ts';
 
 export function cutPage<Row, Item, const Kinds extends readonly KeyKind[]>(

@@ -1,5 +1,5 @@
-// Pages, for every list of the route table: handlers know where their page begins; what clients get and give is signed, has
-// the way back, and is linked in a header (RFC 8288).
+// Paging for every list of the route table. Handlers use plain cursors; clients get signed ones that also hold the way
+// back, and links in a header (RFC 8288).
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../../contract/route.ts';
 import { cursorOf, cursorParts } from '../../core/paging/cursor.ts';
@@ -7,7 +7,7 @@ import { type CursorTrail, trailBefore } from '../../core/paging/cursor-trail.ts
 import type { CursorSignature } from './cursor-signature.ts';
 import { cutList, listWindow } from './cut-list.ts';
 
-/** Proxies take 4 KiB of headers. */
+/** Proxies accept 4 KiB of headers. */
 const LINKS_MAX = 3500;
 
 interface PageQuery {
@@ -24,11 +24,11 @@ interface Page {
 export interface OpenPage {
   /** The query as the handler gets it. */
   query: PageQuery;
-  /** Turns the handler's answer into the client's. */
+  /** Turns the handler's answer into the one the client gets. */
   close(answered: object): Promise<object>;
 }
 
-/** Null: the route answers no list. */
+/** Null if the route does not answer with a list. */
 export async function openPage(
   route: Route,
   list: string,
@@ -56,7 +56,7 @@ export async function openPage(
   };
 }
 
-/** A list that began at a row instead of at its beginning goes back to that row. */
+/** The way back of a list that started at a row (`fromSeq`) ends at that row, not at the beginning of the list. */
 function trailBehind(trail: CursorTrail | null, next: string, { fromSeq }: PageQuery): CursorTrail {
   const { list, sort, key } = cursorParts(next);
   const first = fromSeq === undefined ? [] : [[fromSeq]];
@@ -64,7 +64,7 @@ function trailBehind(trail: CursorTrail | null, next: string, { fromSeq }: PageQ
   return { list, sort, places: [...places, key], isCut };
 }
 
-/** Addresses without host: they hold behind any proxy. `path` stands in front of all of them. */
+/** Links have no host, so they work behind any proxy. `path` is the prefix of all of them. */
 export function linkPages(reply: FastifyReply, raw: FastifyRequest, path: string, page: object): void {
   const { next, previous } = page as { next: string | null; previous: string | null };
   const [address = '', search = ''] = raw.originalUrl.split('?', 2);
@@ -84,7 +84,7 @@ export function linkPages(reply: FastifyReply, raw: FastifyRequest, path: string
     ...(previous === null ? [] : [link('prev', previous)]),
     ...(next === null ? [] : [link('next', next)]),
   ];
-  // Long cursors do not fit into a header: they are in the body only.
+  // Cursors too long for a header are only in the body.
   const text = links.join(', ');
   void reply.header('link', text.length <= LINKS_MAX ? text : links[0]);
 }

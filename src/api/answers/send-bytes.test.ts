@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { contentDisposition } from './send-bytes.ts';
 
-// One header, two parameters, nothing outside of what RFC 6266 and RFC 8187 let stand there.
+// One header with two parameters, and only characters that RFC 6266 and RFC 8187 allow.
 const FORM =
   /^attachment; filename="([ !#$&-[\]-~]*)"; filename\*=UTF-8''((?:[\w!#$&+.^`|~-]|%[0-9A-F]{2})*)$/;
 

@@ -1,5 +1,5 @@
-// A download: saved by the browser, never shown by it. Pictures of a page are the exception. Stored files can be fetched in
-// parts; what is made while it is sent can be compressed instead.
+// Sends a download: the browser saves it and never displays it, except for images of the page. Stored files support
+// ranges; files generated while they are sent can be compressed instead.
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
@@ -7,13 +7,13 @@ import { addVary, encodingFor } from './send-text.ts';
 import type { BytesAnswer } from '../requests/handler.ts';
 
 const KEPT_SECONDS = 3600;
-/** A workbook is compressed already. */
+/** A workbook is already compressed. */
 const COMPRESSIBLE = /^(text\/csv|application\/(x-ndjson|jsonl))\b/;
 
 export function sendBytes(reply: FastifyReply, answer: BytesAnswer): FastifyReply {
   const { name, contentType, stored, isShown = false, stream } = answer;
   if (isShown) {
-    // Another session must ask again.
+    // The browser must not reuse the answer for another session.
     addVary(reply, 'cookie, authorization');
     void reply.header('cache-control', `private, max-age=${KEPT_SECONDS}`);
   }
@@ -50,15 +50,18 @@ function sendMade(reply: FastifyReply, { stream, contentType }: BytesAnswer): Fa
   addVary(reply, 'accept-encoding');
   const isWanted = encodingFor(headers['accept-encoding'], ['gzip']) !== null;
   if (!isWanted || method === 'HEAD') return reply.send(stream);
-  // Whichever end fails ends the other one, and whoever reads sees a connection that breaks.
+  // If either stream fails, `pipeline` destroys the other, and the client sees the connection break.
   const compressed = pipeline(stream, createGzip({ level: 4 }), () => {});
   return reply.header('content-encoding', 'gzip').send(compressed);
 }
 
-/** Control characters, separators of paths, and what turns the direction of a text around: `photo<RLO>gpj.exe` looks like an image. */
+/**
+ * Control characters, path separators and characters that change the text direction: `photo<RLO>gpj.exe` looks like an
+ * image.
+ */
 const UNSAFE = /[\p{Cc}/\\\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** RFC 6266: a plain name for old clients, the real one encoded. */
+/** RFC 6266: a plain name for old clients, and the real name encoded. */
 export function contentDisposition(name: string, how: 'attachment' | 'inline' = 'attachment'): string {
   const safe = name.replace(UNSAFE, '_').slice(0, 200) || 'download';
   const plain = safe.replace(/[^\u0020-\u007e]|["%]/g, '_');

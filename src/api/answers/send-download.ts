@@ -1,4 +1,5 @@
-// Downloads: so many of one owner at once, in this process. A place is given back when the stream has ended, however.
+// Limits the concurrent downloads of an owner in this process. A slot is released when the stream closes for any
+// reason.
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Job } from '../../store/views/jobs/read-job.ts';
@@ -25,7 +26,7 @@ export async function sendDownload(
   try {
     const { bytesOf, ...answer } = await open();
     if (reply.request.method === 'HEAD') {
-      // Headers only: nothing is read for them.
+      // HEAD needs only the headers, so nothing is read.
       if (bytesOf instanceof Readable) bytesOf.destroy();
       release();
       return { ...answer, stream: Readable.from([]) };
@@ -36,14 +37,14 @@ export async function sendDownload(
         : Readable.from(bytesOf, { objectMode: false, highWaterMark: BUFFERED_BYTES });
     stream.once('close', release);
     stream.once('error', (error) => {
-      // The client sees a connection that breaks; why, only the log says.
+      // The client only sees the connection break; the reason is in the log.
       if (!signal.aborted)
         context.log.error(
           { requestId: reply.request.id, jobId: job.jobId, error: error.message },
-          'a download failed',
+          'download failed',
         );
     });
-    // A client that went meanwhile never takes the stream.
+    // If the client has disconnected by now, nothing reads the stream.
     if (signal.aborted) stream.destroy();
     signal.addEventListener('abort', () => stream.destroy(), { once: true });
     return { ...answer, stream };

@@ -1,6 +1,6 @@
-// Answers that are text, to requests that only read: with a tag, so that a client that has the answer is not sent it again,
-// and compressed where that is of use. Answers to other requests may hold a secret and are never compressed: from the length of
-// a compressed answer one can guess what it holds.
+// Sends text answers of requests that only read: with an ETag, so that a client with the same answer gets a 304, and
+// compressed if that helps. Answers to other requests may hold a secret and are never compressed, because the length
+// of a compressed answer reveals its content.
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -8,7 +8,7 @@ import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isListed } from './choose-bytes.ts';
 
-/** Shorter answers fit into one packet. */
+/** Shorter answers fit into one packet anyway. */
 const COMPRESSED_FROM = 1024;
 const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
@@ -19,7 +19,7 @@ export async function sendText(
   { headers }: FastifyRequest,
   { text, type }: { text: string; type: string },
 ): Promise<FastifyReply> {
-  // Weak: compressed or not, it is the same answer.
+  // Weak, because the compressed and the plain answer share it.
   const etag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
   const isLong = text.length >= COMPRESSED_FROM;
   if (isLong) addVary(reply, 'accept-encoding');
@@ -32,7 +32,7 @@ export async function sendText(
   return reply.header('content-encoding', encoding).send(bytes);
 }
 
-/** Null: as it is. */
+/** Null for an uncompressed answer. */
 export function encodingFor<Encoding extends string>(
   header: string | string[] | undefined,
   offered: readonly Encoding[],
@@ -40,7 +40,7 @@ export function encodingFor<Encoding extends string>(
   return header === undefined ? null : (negotiate(String(header), [...offered]) as Encoding | null);
 }
 
-/** Adds a header of requests to those that the answer depends on. */
+/** Adds the name of a request header to `Vary`. */
 export function addVary(reply: FastifyReply, name: string): void {
   const before = reply.getHeader('vary');
   void reply.header('vary', before === undefined ? name : `${String(before)}, ${name}`);

@@ -1,11 +1,11 @@
-// The page to try the API at /api/docs: made from the route table, with its scripts in files, so that no page of this
-// server has to allow scripts of its own text.
+// The interactive API page at /api/docs, generated from the route table. Its scripts are in files, so that no page of
+// this server has to allow inline scripts.
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { openApiDocument } from './openapi.ts';
 
-// The page sets styles on its elements; nothing else differs from the other pages.
+// The page sets inline styles; everything else is as on the other pages.
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,7 +18,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `path` is what stands in front of all addresses. */
+/** `path` is the prefix of all URLs. */
 export async function addDocsPage(app: FastifyInstance, path: string): Promise<void> {
   await app.register(swagger, {
     mode: 'static',

@@ -1,4 +1,4 @@
-// Headers of requests and answers in the OpenAPI document, as they follow from what a route is.
+// Headers of requests and answers in the OpenAPI document, derived from the route.
 import { honoursKey } from '../../contract/idempotency.ts';
 import type { Route } from '../../contract/route.ts';
 import type { ErrorCode } from '../../core/errors/error-registry.ts';
@@ -8,12 +8,11 @@ type Schema = Record<string, unknown>;
 
 const TEXT = { type: 'string' };
 
-/** Requests that are answered with a tag. */
+/** True if answers have an ETag. */
 export function hasTag({ method, answer }: Route): boolean {
   return method === 'GET' && (answer.hasRanges === true || ['json', 'text'].includes(answer.type ?? 'json'));
 }
 
-/** Parameters that are headers. */
 export function headerParameters(route: Route): Schema[] {
   const header = (name: string, description: string, schema: Schema = TEXT): Schema => ({
     name,
@@ -25,7 +24,7 @@ export function headerParameters(route: Route): Schema[] {
   return [
     ...(honoursKey(route)
       ? [
-          header('Idempotency-Key', 'The same key again is the same request: it is carried out once.', {
+          header('Idempotency-Key', 'Requests with the same key are carried out once.', {
             type: 'string',
             minLength: 1,
             maxLength: 200,
@@ -33,48 +32,47 @@ export function headerParameters(route: Route): Schema[] {
         ]
       : []),
     ...(hasTag(route)
-      ? [header('If-None-Match', 'ETag of an answer that the client has: 304 if it holds.')]
+      ? [header('If-None-Match', 'ETag of an answer that the client has: 304 if it is unchanged.')]
       : []),
     ...(route.answer.hasRanges
       ? [
-          header('Range', 'One range of bytes, such as bytes=100-199: 206 with them.'),
+          header('Range', 'One range of bytes, such as bytes=100-199, answered with 206.'),
           header(
             'If-Range',
-            'ETag or Last-Modified of the file that the range is of; of another one it is sent whole.',
+            'ETag or Last-Modified of the file that the range belongs to; a changed file is sent whole.',
           ),
         ]
       : []),
     ...(route.answer.type === 'events'
-      ? [header('Last-Event-ID', 'Position of the last event that was seen: those behind it come first.')]
+      ? [header('Last-Event-ID', 'Position of the last event received: the stream resumes after it.')]
       : []),
   ];
 }
 
-/** Headers of an answer that went well. */
+/** Headers of successful answers. */
 export function answerHeaders(route: Route): Schema {
   const isList = route.query !== undefined && 'cursor' in route.query.shape;
   return headersOf({
-    'X-Request-Id': 'Names the request in the log of the server.',
+    'X-Request-Id': 'Id of the request in the server log.',
     ...(hasTag(route) && { ETag: 'For If-None-Match.' }),
-    ...(isList && { Link: 'RFC 8288: the pages first, prev and next, as far as there are any.' }),
+    ...(isList && { Link: 'RFC 8288: the pages first, prev and next, if they exist.' }),
     ...(honoursKey(route) && { 'Idempotent-Replayed': 'true: the first answer to this Idempotency-Key.' }),
     ...(route.answer.type === 'bytes' && {
       'Accept-Ranges': 'bytes, or none.',
       'Content-Disposition': 'Name of the file.',
     }),
-    ...(route.takesBytes && { 'Upload-Offset': 'Where the next part begins.' }),
+    ...(route.takesBytes && { 'Upload-Offset': 'Offset of the next part.' }),
   });
 }
 
-/** Headers of refusals with these codes. */
 export function refusalHeaders(codes: readonly ErrorCode[]): Schema {
   const isAny = (status: number): boolean => codes.some((code) => ERROR_REGISTRY[code].status === status);
   return headersOf({
-    'X-Request-Id': 'Names the request in the log of the server.',
+    'X-Request-Id': 'Id of the request in the server log.',
     ...(isAny(401) && { 'WWW-Authenticate': 'Bearer.' }),
-    ...(isAny(415) && { Accept: 'Media types that the route takes.' }),
+    ...(isAny(415) && { Accept: 'Media types that the route accepts.' }),
     ...(isAny(416) && { 'Content-Range': 'Length of the file.' }),
-    ...([409, 429, 503].some(isAny) && { 'Retry-After': 'Seconds after which another try is of use.' }),
+    ...([409, 429, 503].some(isAny) && { 'Retry-After': 'Seconds to wait before a retry.' }),
   });
 }
 

@@ -1,4 +1,4 @@
-// The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
+// The route table as an OpenAPI 3.1 document. Named schemas are listed once, among the components.
 import { z } from 'zod';
 import { versionedPath } from '../../contract/api-version.ts';
 import { mediaTypesOf } from '../../contract/body-media.ts';
@@ -14,8 +14,8 @@ type Schema = Record<string, unknown>;
 let made: Schema | null = null;
 
 /**
- * Made once: it takes a fifth of a second in which nothing else is answered, and everybody may ask for it. `path` is what
- * stands in front of all addresses, where the server is reached below one.
+ * Generated once: it blocks the process for a fifth of a second, and any caller may request it. `path` is the base
+ * path of the server, if there is one.
  */
 export function openApiDocument(path = ''): Schema {
   made ??= makeDocument();
@@ -93,7 +93,7 @@ function parameters(
   });
 }
 
-/** The list that a query has as one text with commas, or as the parameter again and again. */
+/** The array schema of a query parameter that takes a comma-separated text or is repeated. */
 function listIn(field: unknown): z.ZodType | null {
   if (field instanceof z.ZodOptional) return listIn(field.unwrap());
   return field instanceof z.ZodPipe && field.out instanceof z.ZodArray ? field.out : null;
@@ -130,12 +130,12 @@ function success(route: Route, schemas: Record<string, Schema>): Schema {
   }[type];
   return {
     [status]: { description: route.summary, headers: answerHeaders(route), ...(media && { content: media }) },
-    ...(hasRanges && { 206: { description: 'The part that Range asks for.', content: BYTES } }),
-    ...(hasTag(route) && { 304: { description: 'The caller has it already (If-None-Match).' } }),
+    ...(hasRanges && { 206: { description: 'The requested range.', content: BYTES } }),
+    ...(hasTag(route) && { 304: { description: 'The caller already has it (If-None-Match).' } }),
   };
 }
 
-/** Refusals that follow from what a route is. */
+/** Error codes that a route can answer with. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...COMMON_ERRORS, 'CROSS_SITE', ...(route.errors ?? [])];
   if (route.access !== 'open') codes.push('UNAUTHENTICATED', 'FORBIDDEN');
@@ -165,7 +165,7 @@ function refusals(route: Route, error: Schema): Schema {
   );
 }
 
-/** JSON Schema with named parts moved to the components. */
+/** JSON Schema, with named parts moved to the components. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Schema>): Schema {
   const {
     $schema: _,

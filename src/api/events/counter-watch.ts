@@ -1,4 +1,4 @@
-// Tells streams what their owners' counters add up to, when it changed. One look serves all streams.
+// Sends streams the counter totals of their owners when these change. One query serves all streams.
 import type { CounterEvent } from '../../contract/events.ts';
 import { EVERYBODY } from '../../core/items/counter.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -10,17 +10,19 @@ import {
 import type { EventStream } from './event-stream.ts';
 import { nameMeasures } from '../jobs/name-measures.ts';
 
-/** Times that a look took: with very many scopes it is seldom, instead of all that the database does. */
+/**
+ * Multiple of the query's duration to wait before the next query, so that very many scopes do not occupy the database.
+ */
 const REST_FACTOR = 20;
 
 export class CounterWatch {
   #restsUntilMs = 0;
 
-  /** Streams of jobs are told nothing. */
+  /** Streams of a single job get no counters. */
   async look(db: Executor, live: Iterable<EventStream>): Promise<void> {
     const beganMs = monotonicMs();
     if (beganMs < this.#restsUntilMs) return;
-    // Who joins while the database is asked is told by the next look: this one may lack their owners.
+    // Streams that join during the query get their counters from the next one, because this one may lack their owners.
     const streams = [...live].filter(({ scope }) => 'owners' in scope);
     if (streams.length === 0) return;
     const listed = streams.map(ownersOf);
@@ -37,7 +39,7 @@ export class CounterWatch {
 
 function ownersOf({ scope }: EventStream): readonly string[] | null {
   if (!('owners' in scope)) return [];
-  // Changes of shared counters go to every owner.
+  // Every owner gets the changes of shared counters.
   return scope.owners && [...scope.owners, EVERYBODY];
 }
 

@@ -1,5 +1,6 @@
-// The one reader of events and progress of a process. While somebody listens it looks a few times a second, once for all
-// streams; a stream that comes, or falls behind, reads the events it lacks from the table and then joins the others.
+// The only reader of events and progress in a process. While streams are open it polls a few times a second, once for
+// all of them. A new stream, or one that fell behind, first reads the events it missed from the table and then joins
+// the others.
 
 import type { ProgressEvent } from '../../contract/events.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
@@ -19,7 +20,7 @@ import { CounterWatch } from './counter-watch.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
 const PAGE = 500;
-/** Open jobs whose progress is told to those who listen to all of theirs: the newest. */
+/** Maximum number of open jobs, newest first, whose progress is sent to streams of all jobs of an owner. */
 const MAX_OPEN_JOBS = 500;
 const NO_OWNERS = { owners: [], limit: 0 };
 
@@ -27,12 +28,12 @@ export class EventHub {
   readonly #engine: EngineContext;
   readonly #onError: (error: unknown) => void;
   readonly #streams = new Set<EventStream>();
-  /** Those that know all events up to `#position`. */
+  /** Streams that have all events up to `#position`. */
   readonly #live = new Set<EventStream>();
   readonly #counters = new CounterWatch();
   readonly #stopping = new AbortController();
   #position = 0;
-  /** Jobs that were open at the last look: their end is told too. */
+  /** Jobs that were open at the last poll: their last progress is sent too. */
   #wereOpen = new Set<string>();
   #loop: Promise<void> | null = null;
   #starting: Promise<void> | null = null;
@@ -42,17 +43,16 @@ export class EventHub {
     this.#onError = onError;
   }
 
-  /** Streams that are open at present. */
   get streamCount(): number {
     return this.#streams.size;
   }
 
-  /** Bytes that clients have not taken yet. */
+  /** Bytes that clients have not read yet. */
   get heldBytes(): number {
     return [...this.#streams].reduce((sum, stream) => sum + stream.heldBytes, 0);
   }
 
-  /** `lastEventId` undefined: from now on. */
+  /** Without `lastEventId` the stream starts with the next event. */
   async listen(
     request: Pick<EventStreamOptions, 'caller' | 'scope' | 'mayListen'> & { lastEventId: number | undefined },
   ): Promise<EventStream> {
@@ -91,24 +91,24 @@ export class EventHub {
 
   #checkCount(caller: string, most: number): void {
     if (this.#stopping.signal.aborted)
-      throw new RowmillError('DATABASE_UNREACHABLE', 'the server is about to stop');
+      throw new RowmillError('DATABASE_UNREACHABLE', 'the server is stopping');
     const count = [...this.#streams].filter((stream) => stream.caller === caller).length;
     if (count >= most)
       throw new RetryLaterError(
         'TOO_MANY_STREAMS',
         `expected at most ${most} streams at once (streamsAtOnce)`,
-        // By then a client that is gone has been noticed.
+        // By then a disconnected client has been noticed.
         this.#engine.settings.streamHeartbeatMs,
       );
   }
 
-  /** Before the first stream, or after a time without any: from where the table is now. */
+  /** Starts at the current end of the table, before the first stream or after a time without streams. */
   async #begin(): Promise<void> {
     if (this.#loop !== null) return;
     this.#starting ??= (async () => {
       await numberEvents(this.#engine);
       const { last } = await readEventPositions(this.#engine.db);
-      // Somebody may have begun to listen meanwhile, from where it was.
+      // Another stream may have started the loop meanwhile.
       if (this.#loop === null) this.#position = last;
     })().finally(() => {
       this.#starting = null;
@@ -148,7 +148,10 @@ export class EventHub {
     await this.#counters.look(db, this.#live);
   }
 
-  /** To all that are up to date, in one turn of the loop: whoever joins has seen all before it. */
+  /**
+   * Sends an event to all streams that are up to date, synchronously, so that a stream that joins has every earlier
+   * event.
+   */
   #tell(event: StoredJobEvent): void {
     this.#position = event.position;
     for (const stream of this.#live) {
@@ -183,7 +186,7 @@ export class EventHub {
     for (const stream of this.#live) if (isOf(live, stream)) stream.tellProgress(progress, text);
   }
 
-  /** Reads what the stream lacks, page by page as its client takes them, until it knows what the others know. */
+  /** Reads the events the stream missed, page by page as its client reads them, until it is up to date. */
   async #catchUp(stream: EventStream): Promise<void> {
     while (!stream.ended.aborted) {
       await stream.whenTaken();

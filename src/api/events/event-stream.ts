@@ -1,5 +1,5 @@
-// One stream of server-sent events to one client. It knows how far its client has been told, and never holds more than a
-// little that the client has not taken: a client that does not read falls behind, catches up from the table, or is let go.
+// One stream of server-sent events to one client. It tracks the position of its client and buffers very little: a
+// client that does not read falls behind, catches up from the table, or is disconnected.
 import { PassThrough } from 'node:stream';
 import type { z } from 'zod';
 import type { CounterEvent, JobEvent, openEvent, ProgressEvent } from '../../contract/events.ts';
@@ -9,15 +9,15 @@ import type { EventScope, StoredJobEvent } from '../../store/views/events/read-j
 const BUFFER_BYTES = 65_536;
 
 export interface EventStreamOptions {
-  /** Who listens: how many streams they have is counted. */
+  /** The caller, whose open streams are counted. */
   caller: string;
   scope: EventScope;
-  /** Told up to here already. */
+  /** Position of the last event that the client has. */
   position: number;
   heartbeatMs: number;
-  /** A client that takes nothing for this long is let go. */
+  /** A client that reads nothing for this long is disconnected. */
   idleMs: number;
-  /** Whether the client may still listen. */
+  /** Checks whether the client may still listen. */
   mayListen: () => Promise<boolean>;
 }
 
@@ -62,7 +62,10 @@ export class EventStream {
     return this.#blocked !== null;
   }
 
-  /** The first event: where the stream begins, so that who is cut off before anything happened can come back too. */
+  /**
+   * Sends the first event, with the start position, so that a client that is cut off before any other event can resume
+   * too.
+   */
   open(missed: boolean): void {
     const { heartbeatMs } = this.#options;
     const event: z.infer<typeof openEvent> = { position: this.#position, missed, heartbeatMs };
@@ -76,19 +79,19 @@ export class EventStream {
     this.#write(`id: ${event.position}\nevent: ${event.kind}\ndata: ${data}\n\n`);
   }
 
-  /** Nothing before this concerns the client. */
+  /** Skips events that do not concern the client. */
   passTo(position: number): void {
     this.#position = Math.max(this.#position, position);
   }
 
-  /** Left out when the client is behind: the next one says it all. */
+  /** Skipped while the client is behind: the next progress event replaces it. */
   tellProgress(progress: ProgressEvent, text: string): void {
     if (this.#blocked || this.#told.get(progress.jobId) === text) return;
     this.#told.set(progress.jobId, text);
     this.#write(`event: progress\ndata: ${text}\n\n`);
   }
 
-  /** Like progress, left out when the client is behind. */
+  /** Skipped while the client is behind, like progress. */
   tellCounter(event: CounterEvent): void {
     const text = JSON.stringify(event);
     if (this.#blocked || this.#toldCounters.get(event.counter) === text) return;
@@ -96,12 +99,12 @@ export class EventStream {
     this.#write(`event: counter\ndata: ${text}\n\n`);
   }
 
-  /** Of jobs that nobody watches any more. */
+  /** Forgets the last progress of jobs that are no longer watched. */
   forgetProgress(watched: ReadonlySet<string>): void {
     for (const jobId of this.#told.keys()) if (!watched.has(jobId)) this.#told.delete(jobId);
   }
 
-  /** Resolves when the client has taken what was sent, or is gone. */
+  /** Resolves when the client has read what was sent, or has disconnected. */
   async whenTaken(): Promise<void> {
     await this.#blocked;
   }
@@ -131,7 +134,7 @@ export class EventStream {
     if (isLate) this.output.destroy();
   }
 
-  /** Signs of life, which do not wait for the look at the database that goes with them. */
+  /** Sends heartbeats, without waiting for the permission check that accompanies each one. */
   async #keepAlive(): Promise<void> {
     for (;;) {
       await waitMs(this.#options.heartbeatMs, this.#ended.signal);
@@ -141,7 +144,7 @@ export class EventStream {
     }
   }
 
-  /** Whether the client may still listen; when that cannot be found out, it may not. */
+  /** Ends the stream if the client may no longer listen, or if the check fails. */
   async #endUnlessAllowed(): Promise<void> {
     const may = await this.#options.mayListen().catch(() => false);
     this.#check = null;
@@ -149,7 +152,7 @@ export class EventStream {
   }
 }
 
-/** As the contract has it. */
+/** The event in the form of the contract. */
 export function toJobEvent({ eventId: _, ...event }: StoredJobEvent): JobEvent {
   return { ...event, at: event.at.toISOString() } as JobEvent;
 }

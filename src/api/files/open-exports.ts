@@ -1,5 +1,5 @@
-// GET and POST /api/jobs/:jobId/export: results as a file, streamed page by page as the client takes them, or prepared in
-// the background.
+// GET and POST /api/jobs/:jobId/export: results as a file, streamed page by page as the client reads them, or prepared
+// in the background.
 import type { fileRoutes } from '../../contract/files.ts';
 import type { QueryOf } from '../../contract/route.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -24,7 +24,7 @@ export const streamExport: Handler<typeof fileRoutes.exportJob> = async (request
   return sendDownload(context, request, async () => {
     const { db, settings } = engine;
     const bytesOf = exportJob(db, { ...asked, jobId: job.jobId, pageRows: settings.exportPageRows, signal });
-    // Before the first byte: what is wrong with it is still an answer.
+    // Before the first byte is sent, an error can still be answered.
     await bytesOf.prepare();
     await recordAudit(db, engine, { action: 'job.export', subject: `job ${job.jobId}`, detail: asked });
     return { bytesOf, name: bytesOf.fileName, contentType: bytesOf.contentType };
@@ -44,7 +44,7 @@ export const prepareInBackground: Handler<typeof fileRoutes.prepareExport> = asy
   return shownFile(files.find((file) => file.fileId === exportId)!);
 };
 
-/** So many at once in this process; one that is running takes the next by itself. */
+/** Starts up to `exportsAtOnce` exports in this process. A running one takes the next when it is done. */
 function startExports({ background, engine, slots }: ApiContext): void {
   const release = slots.exports.take('', engine.settings.exportsAtOnce);
   if (release) background.start('export', (signal) => runExports(engine, signal).finally(release));
@@ -72,17 +72,17 @@ function requestOf(query: ExportQuery): BackgroundExport {
   };
 }
 
-/** Separated by commas; a JSON array for names that have some themselves. */
+/** Names separated by commas, or a JSON array for names that contain commas. */
 function columnsOf(text: string): string[] {
   if (!text.startsWith('[')) return text.split(',').map((name) => name.trim());
   try {
     const names: unknown = JSON.parse(text);
     if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names as string[];
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new RowmillError(
     'EXPORT_INVALID',
-    'expected columns to be names with commas between them, or a JSON array',
+    'expected columns to be names separated by commas, or a JSON array of names',
   );
 }

@@ -1,6 +1,6 @@
-// A multipart request: a field `job` with JSON, then the part `file`, whose bytes are handed on as they come. What is cut
-// short, too long, too slow or followed by something else fails before its last byte was handed on, so that whoever stores
-// them stores nothing.
+// Reads a multipart request: a field `job` with JSON, then the part `file`, whose bytes are passed on as they arrive.
+// A request that is cut short, too long, too slow or followed by other parts fails before the last byte is passed on,
+// so that nothing is stored.
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Multipart, MultipartFile } from '@fastify/multipart';
@@ -26,7 +26,7 @@ export async function receiveUpload<Schema extends z.ZodType>(
   schema: Schema,
   settings: Pick<Settings, 'apiIdleMs' | 'apiBodyMaxBytes' | 'uploadMaxBytes'>,
 ): Promise<Upload<z.output<Schema>>> {
-  // One more than may be stored: the store refuses it, and names the setting.
+  // One byte more than may be stored, so that the store refuses the file and names the setting.
   const limits = { files: 2, fileSize: settings.uploadMaxBytes + 1 };
   const parts = raw.parts({ limits })[Symbol.asyncIterator]();
   const next = () => unlessIdle(incompleteUnlessWhole(parts.next()), settings.apiIdleMs);
@@ -39,7 +39,7 @@ export async function receiveUpload<Schema extends z.ZodType>(
   if (part.done || part.value.type !== 'file' || part.value.fieldname !== 'file')
     throw new RowmillError(
       'REQUEST_INVALID',
-      'expected the part file, behind the field job at the most',
+      'expected the part file, with at most the field job before it',
       HOW,
     );
   const file = part.value;
@@ -48,8 +48,8 @@ export async function receiveUpload<Schema extends z.ZodType>(
 }
 
 /**
- * For an upload that is answered before its end: the client may go on sending for a moment, so that it comes to read the
- * answer; then the connection ends. Without this the next request on it would wait for ever.
+ * For an upload that is answered before its end: the client may keep sending for a moment, so that it gets to read the
+ * answer, and then the connection is closed. Without this the next request on the connection would wait forever.
  */
 export function drainRest({ raw }: FastifyRequest): void {
   if (raw.readableEnded || raw.destroyed) return;
@@ -71,13 +71,13 @@ async function* bytesOf(
       if (chunk.done) break;
       yield chunk.value;
     }
-    // The end of the part is not the end of the request: what is behind it has to be read before anything is made of it.
+    // The end of the part is not the end of the request, so the rest has to be read before the file is used.
     const behind = await next();
     if (!behind.done) {
       const expected =
         behind.value.fieldname === 'job'
           ? 'the field job before the part file'
-          : 'nothing behind the part file';
+          : 'nothing after the part file';
       throw new RowmillError('REQUEST_INVALID', `expected ${expected}`, HOW);
     }
   } finally {
@@ -85,7 +85,7 @@ async function* bytesOf(
   }
 }
 
-/** Bytes of a body as they come; one that ends early or says nothing for too long fails. */
+/** Yields the bytes of a body as they arrive. Fails if the body ends early or stalls for too long. */
 export async function* untilIdle(body: Readable, idleMs: number): AsyncGenerator<Uint8Array, void> {
   const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   for (;;) {
@@ -108,18 +108,18 @@ async function incompleteUnlessWhole<T>(reading: Promise<T>): Promise<T> {
       throw new RowmillError('REQUEST_INVALID', `the multipart body cannot be read: ${message}`);
     throw new RowmillError(
       'FILE_INCOMPLETE',
-      `the upload ended before its end: ${message ?? code ?? 'it was cut'}`,
+      `the upload is incomplete: ${message ?? code ?? 'the connection was closed'}`,
     );
   }
 }
 
-/** Nothing is waited for longer than this; a store that is slow to take the bytes does not count. */
+/** Limits the time without incoming bytes. Time in which a slow store accepts bytes does not count. */
 function unlessIdle<T>(reading: Promise<T>, idleMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
       () =>
         reject(
-          new RowmillError('FILE_INCOMPLETE', `nothing of the upload arrived for ${idleMs} ms (apiIdleMs)`),
+          new RowmillError('FILE_INCOMPLETE', `no bytes of the upload arrived for ${idleMs} ms (apiIdleMs)`),
         ),
       idleMs,
     );
@@ -127,13 +127,13 @@ function unlessIdle<T>(reading: Promise<T>, idleMs: number): Promise<T> {
   });
 }
 
-/** Browsers can name its type only by sending it as a file. */
+/** Reads the field `job`. Browsers can set its content type only by sending it as a file. */
 async function readField(
   part: Multipart,
   { apiBodyMaxBytes, apiIdleMs }: Pick<Settings, 'apiBodyMaxBytes' | 'apiIdleMs'>,
 ): Promise<unknown> {
   if (part.fieldname !== 'job')
-    throw new RowmillError('REQUEST_INVALID', 'expected the field job, got another one');
+    throw new RowmillError('REQUEST_INVALID', 'expected the field job, got a different field');
   const tooLarge = new RowmillError(
     'BODY_TOO_LARGE',
     `expected the field job to have at most ${apiBodyMaxBytes} bytes (apiBodyMaxBytes)`,
@@ -159,7 +159,7 @@ async function readField(
   }
 }
 
-/** Data, never a path. */
+/** The file name without directories: it is only data, never a path. */
 function nameOf({ filename }: MultipartFile): string {
   const last = basename((filename ?? '').replaceAll('\\', '/'));
   return toStorableText(last.replace(/\p{Cc}/gu, '_'), MAX_NAME_LENGTH) || 'upload';

@@ -1,4 +1,4 @@
-// Looks at the configured sources once, because somebody asked for it now.
+// POST /api/ingestion/scan: scans the configured sources once, on request.
 import type { operationRoutes } from '../../contract/operations.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -46,7 +46,7 @@ export const scanSources: Handler<typeof operationRoutes.scanSources> = async (
   signal.addEventListener('abort', stop, { once: true });
   try {
     const first = await watch.runOnce();
-    // A file that was written just now needs a second look.
+    // A file that was just written needs a second scan.
     const isWaiting = [...first.values()].some((report) => report !== null && report.waiting > 0);
     const stableMs = Math.max(
       0,
@@ -79,7 +79,7 @@ function chooseSources(
   return names === undefined ? configs : configs.filter(({ name }) => names.includes(name));
 }
 
-/** A source that could not be looked at is a failure without a path. */
+/** A source that cannot be scanned is a failure without a path. */
 function collect(events: Events, found: Map<string, Found>): void {
   events.on('source.file_taken', ({ source, jobId, path }) => found.get(source)?.jobs.push({ jobId, path }));
   events.on('source.file_failed', ({ source, path, reason }) =>

@@ -1,4 +1,5 @@
-// POST /api/jobs/:jobId/items: more items for a job that is not sealed. With `from` the same request again appends nothing.
+// POST /api/jobs/:jobId/items: appends items to an unsealed job. With `from` the request is idempotent, and an
+// interrupted one resumes.
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { addItems, toRow } from '../../engine/items/add-items.ts';
@@ -14,7 +15,7 @@ export const appendItems: Handler<typeof controlRoutes.appendItems> = async (
   if (job.source !== null)
     throw new RowmillError('JOB_CONFLICT', `the items of job ${jobId} come from its file`);
   const { items, from } = body;
-  // All of them or none.
+  // Checks every item before any is stored.
   for (const [position, item] of items.entries()) toRow(item, position);
   const appended =
     from === undefined

@@ -1,4 +1,4 @@
-// One row with everything that happened to it.
+// GET /api/jobs/:jobId/items/:seq: one row with its full history.
 import type { itemRoutes } from '../../contract/items.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { readChildren, readItem } from '../../store/views/items/read-item.ts';

@@ -1,4 +1,4 @@
-// GET /api/jobs/:jobId/items: which of the lists answers, and how its rows look on the wire.
+// GET /api/jobs/:jobId/items: chooses the list that answers the query, and converts its rows to the wire format.
 import type { itemRoutes } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
@@ -63,7 +63,7 @@ function statusesOf({
 }): LiveStatus[] | undefined {
   if (status && statuses)
     throw new RowmillError('REQUEST_INVALID', 'expected status or statuses, got both', {
-      hint: 'They are two names of one filter: give one of them.',
+      hint: 'Both are names of the same filter: send only one.',
     });
   return statuses ?? status;
 }
@@ -77,7 +77,7 @@ function toItem({ inputJson, resultJson, finishedAtMs, ...row }: ListedRow) {
   };
 }
 
-/** Filters that were not given are not there: exports tell the two apart. */
+/** Removes filters that are undefined, because exports distinguish a missing filter from an undefined one. */
 function withoutUndefined<T extends object>(given: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never;
 }

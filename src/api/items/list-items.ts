@@ -1,5 +1,5 @@
-// A page of the rows of a job: the filter of exports, from either end. However few rows pass the filter, a request looks at
-// a bounded part of the job and answers with what it found there and where to go on.
+// Pages of a job's rows, with the filter of exports, from either end. However few rows match, a request scans a
+// bounded part of the job, and answers with the rows found there and the position to continue from.
 import { type ExportFilter, rowFilter, searchHint } from '../../core/files/export-filter.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
@@ -7,10 +7,10 @@ import { listNotDoneRows } from '../../store/views/exports/export-not-done-page.
 import { listRows } from '../../store/views/exports/export-page.ts';
 import { type ListedRow, PAGE_BYTES, type PageOrder } from '../../store/views/exports/export-row-columns.ts';
 
-// Seqs that one statement goes through, and that one request goes through: rows are looked at in 10 µs each, and a stretch
-// of the index that holds only rows that did not end well is cheaper to pass by.
+// Seqs scanned per statement, and per request. Reading a row takes about 10 µs; scanning the index of rows that are
+// not DONE is cheaper.
 const SCAN = { rows: { seqs: 10_000, most: 100_000 }, notDone: { seqs: 100_000, most: 2_000_000 } };
-/** Rows of one statement that the filter itself still has to look at: more and more while few of them pass. */
+/** Rows per statement that the filter still has to check here. It grows while few of them match. */
 const CANDIDATES_MAX = 2000;
 /** No further statement is sent after this time. */
 const LOOK_MS = 1000;
@@ -23,14 +23,14 @@ export interface ItemsRequest {
   itemCount: number;
   filter: ExportFilter;
   order: PageOrder;
-  /** The first seq to look at; null: at the end where the order begins. */
+  /** First seq to scan; null for the first one in this order. */
   from: number | null;
   limit: number;
 }
 
 export interface ItemsPage {
   rows: ListedRow[];
-  /** The next seq to look at; null: there is none. */
+  /** Next seq to scan; null at the end. */
   next: number | null;
 }
 
@@ -43,7 +43,7 @@ export async function listItems(db: Executor, request: ItemsRequest): Promise<It
   const { filter, order, itemCount, limit } = request;
   const matches = rowFilter(filter);
   const { read, seqs, most } = chooseRows(db, request, matches === null);
-  // The statements decide about everything else.
+  // All other filters are applied by the statements themselves.
   const isExact = filter.search === undefined && filter.errorGroup === undefined;
   let candidates = limit;
   const startedMs = monotonicMs();
@@ -81,7 +81,7 @@ function firstSeq({ from, order, itemCount }: ItemsRequest): number | null {
   return first >= 0 && first < itemCount ? first : null;
 }
 
-/** Behind the last row, because a page may be full; behind the window only when nothing was in it. */
+/** Continues after the last row, because the page may be full; after the window only if it had no rows. */
 function seqBehind(
   { fromSeq, toSeq }: Window,
   last: number | undefined,
@@ -97,10 +97,10 @@ function chooseRows(
   takesAll: boolean,
 ): { read: (window: Window, limit: number) => Promise<ListedRow[]>; seqs: number; most: number } {
   const phase = filter.phase ?? null;
-  // Only rows that did not end well have an error.
+  // Only rows that are not DONE have an error.
   const { errorGroup, statuses = errorGroup === undefined ? undefined : NOT_DONE } = filter;
   if (statuses?.every((status) => NOT_DONE.includes(status))) {
-    // A signature begins with the class.
+    // An error signature starts with the error class.
     const errorClass = errorGroup?.split(':')[0] ?? null;
     return {
       ...SCAN.notDone,

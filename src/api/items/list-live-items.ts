@@ -1,5 +1,5 @@
-// Pages of the rows of a job by what they are doing now, and in the order of their last change. Three ways: the queue by
-// time at any size, everything by time in jobs that can be sorted, and windows of the file in its own order.
+// Pages of a job's rows by their current status, and in the order of their last change. Three strategies: the queue by
+// time at any size, all rows by time in jobs small enough to sort, and windows of the file in file order.
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 import { type ExportFilter, rowFilter } from '../../core/files/export-filter.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -13,9 +13,12 @@ import type { Job } from '../../store/views/jobs/read-job.ts';
 import type { ApiContext } from '../api-context.ts';
 import { settledAfterMs } from '../jobs/list-pending.ts';
 
-/** No index has rows by time: each would be written by every flush. A job up to this size is sorted for each page. */
+/**
+ * No index orders rows by time, because every flush would have to update it. Jobs up to this size are sorted for each
+ * page.
+ */
 const SORTED_ROWS_MAX = 200_000;
-/** Seqs that one statement looks at in the order of the file, and for how long one request goes on. */
+/** Seqs scanned per statement in file order, and the time after which a request stops scanning. */
 const WINDOW_SEQS = 50_000;
 const LOOK_MS = 1000;
 
@@ -37,7 +40,7 @@ export interface LiveItemsPage {
   looked: number;
 }
 
-/** Where rows wait and where they run, and nothing else. */
+/** True if only waiting and running rows are requested. */
 export function isQueue(statuses: readonly LiveStatus[] | undefined): boolean {
   return (
     statuses?.includes('PROCESSING') === true &&
@@ -53,7 +56,7 @@ export async function listLiveItems(
   const isByTime = request.sort === 'updated_at' || request.sort === '-updated_at';
   if (isByTime && request.fromSeq !== undefined)
     throw new RowmillError('REQUEST_INVALID', `expected no fromSeq in the order ${request.sort}`, {
-      hint: 'A row number is a place in the orders seq and -seq.',
+      hint: 'Use fromSeq with the order seq or -seq.',
     });
   const found = !isByTime
     ? await pageBySeq(context.reads, job, request)
@@ -64,7 +67,7 @@ export async function listLiveItems(
   const matches = rowFilter(request.filter);
   const rows = matches ? read.filter(({ row }) => matches(row)) : read;
   const last = read.at(-1)?.live;
-  // A page that is full of bytes goes on behind the last row that it has.
+  // A page cut short by its byte limit continues after its last row.
   const isCut = last !== undefined && read.length < found.lives.length;
   const next = isCut ? found.cursorBehind(last) : found.next;
   return { rows, next, looked: next === null ? job.itemCount : rows.length };
@@ -177,7 +180,7 @@ async function pageBySeq(
   return { lives, next, cursorBehind };
 }
 
-/** The rows themselves, as many as fit into the bytes of a page, and one at least. */
+/** Reads the rows: as many as fit into the byte limit of a page, but at least one. */
 async function readListed(
   db: Executor,
   { jobId, generation }: Job,

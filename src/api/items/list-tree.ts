@@ -1,12 +1,12 @@
-// Rows by what they came from, a level at a time. The rows of the file stand between those that handlers emitted meanwhile:
-// a request looks at a bounded part of the job and answers with what it found there and where to go on.
+// Rows grouped by parent, one level at a time. Emitted rows lie between the rows of the file, so a request scans a
+// bounded part of the job, and answers with the rows found there and the position to continue from.
 import type { itemRoutes } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 import { type TreeRow, treeChildren, treeRoots } from '../../store/views/items/tree-page.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import type { Handler } from '../requests/handler.ts';
 
-/** Seqs that one statement, and that one request, looks at for rows of the file. */
+/** Seqs scanned for rows of the file, per statement and per request. */
 const SCAN_SEQS = 10_000;
 const SCAN_MOST = 100_000;
 
@@ -29,7 +29,7 @@ export const listTree: Handler<typeof itemRoutes.listTree> = async ({ job, query
 
   async function listRoots(): Promise<Answer> {
     const place = { list: `tree ${jobId}`, sort: 'seq', key: ['seq', 'seq'] } as const satisfies CursorKind;
-    // How many there are is known: behind the last of them nothing is looked for.
+    // The number of roots is known, so the scan stops after the last one.
     const total = itemCount - (job.ingestReport.emitted ?? 0);
     let [next, found] = after === undefined ? [0, 0] : decodeCursor(place, after);
     const end = next + SCAN_MOST;
@@ -40,7 +40,7 @@ export const listTree: Handler<typeof itemRoutes.listTree> = async ({ job, query
       const rows = await treeRoots(reads, { jobId, generation, limit }, window);
       items.push(...rows);
       found += rows.length;
-      // A full answer may have left out some of the window.
+      // A full page may leave rows of the window unread.
       next = rows.length === limit ? rows.at(-1)!.seq + 1 : window.toSeq;
     }
     const isEnd = next >= itemCount || found >= total;

@@ -1,5 +1,5 @@
-// The image of a row of an image job, to be shown on a page. Its type is told by its own first bytes: what is no picture of
-// a known kind is never sent as one.
+// Sends the image of a row of an image job, for display on the page. The type is detected from its first bytes: only
+// known image types are sent as images.
 import { Readable } from 'node:stream';
 import { imageKeys } from '../../contract/image-keys.ts';
 import type { itemRoutes } from '../../contract/items.ts';
@@ -29,7 +29,7 @@ const TYPES: Record<ImageType, string> = {
   tiff: 'image/tiff',
   bmp: 'image/bmp',
 };
-/** Of one caller: more than a browser asks for, also over HTTP/2. */
+/** Concurrent images per caller: more than a browser requests, even over HTTP/2. */
 const AT_ONCE = 64;
 
 export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (request, context) => {
@@ -45,12 +45,12 @@ export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (req
   if (!release)
     throw new RetryLaterError(
       'RATE_LIMITED',
-      `expected at most ${AT_ONCE} images of one caller at once`,
+      `expected at most ${AT_ONCE} concurrent images per caller`,
       1000,
     );
   try {
     const setId = setOfFile(job.source!.blobKey);
-    // The job's own copy, never one of somebody else: a manifest can be written by hand.
+    // Only the job's own copy is read, never one of another owner: a manifest can be written by hand.
     const storedKey = setId === null ? key : imageCopyKey(key, setId);
     const known = await lookAt(blobs, storedKey, settings.imageMaxBytes, params.seq);
     const { bytes, contentType } = known;
@@ -95,5 +95,5 @@ async function lookAt(
 }
 
 function noImage(seq: number): RowmillError {
-  return new RowmillError('FILE_NOT_FOUND', `the row ${seq} has no image`);
+  return new RowmillError('FILE_NOT_FOUND', `row ${seq} has no image`);
 }

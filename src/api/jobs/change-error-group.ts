@@ -1,4 +1,4 @@
-// What can be done with all rows that failed alike, besides running them again: give them up, or change them and run them.
+// Actions on all rows of an error group other than a retry: skip them, or edit their inputs and rerun them.
 import type { controlRoutes } from '../../contract/control.ts';
 import {
   type EditErrorGroupRequest,
@@ -22,7 +22,7 @@ export const errorGroupHandlers: Handlers<GroupRoutes> = {
       reason,
       ...given(rest),
     });
-    // The files of a large job take their time.
+    // Writing the files of a large job takes a while.
     background.start('skip', () => finalizeIfComplete(engine, job.jobId));
     return { generation, selected };
   },
@@ -56,7 +56,7 @@ function requestOf(body: EditBody): EditErrorGroupRequest {
   return { errorGroup, change, ...given(rest) };
 }
 
-/** What was left out is not there. */
+/** Leaves out undefined fields. */
 function given({ phase, ifGeneration }: { phase?: number | undefined; ifGeneration?: number | undefined }) {
   return {
     ...(phase !== undefined && { phase }),

@@ -1,4 +1,4 @@
-// A pipeline as clients see it: phases, and what its rows look like as far as their schema tells.
+// A pipeline as clients see it: its phases, and the JSON Schema of its rows if its schema library provides one.
 import { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../contract/operations.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -25,7 +25,7 @@ export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSch
   };
 }
 
-/** Null when there is no schema, or its library cannot show it. */
+/** Null if there is no schema, or its library cannot convert it to JSON Schema. */
 function jsonSchemaOf(schema: unknown): JsonSchema {
   if (schema === null || typeof schema !== 'object') return null;
   try {
@@ -33,14 +33,14 @@ function jsonSchemaOf(schema: unknown): JsonSchema {
       '_zod' in schema
         ? z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' })
         : (schema as StandardJsonSchema)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
-    // A copy through JSON: what a library adds beside the schema is not for the wire.
+    // Copied through JSON to drop anything the library adds besides the schema.
     return shown === undefined ? null : (JSON.parse(JSON.stringify(shown)) as JsonSchema);
   } catch {
     return null;
   }
 }
 
-/** How libraries other than zod show a schema, where they do. */
+/** The JSON Schema interface of libraries other than zod, if they have one. */
 interface StandardJsonSchema {
   '~standard': { jsonSchema?: { input(options: { target: string }): unknown } };
 }

@@ -1,5 +1,6 @@
-// A file that came without the name of a pipeline, on a server with several: the one whose fields it has. The file is kept
-// aside and looked at as a preview does; where none or more than one fits, the caller has to say which.
+// Chooses the pipeline for a file uploaded without a pipeline name, on a server with several: the one whose required
+// fields the file has. The file is spooled and read as in a preview. If no pipeline or more than one matches, the
+// caller has to name it.
 import { createReadStream } from 'node:fs';
 import type { z } from 'zod';
 import type { newJob } from '../../contract/new-job.ts';
@@ -39,7 +40,7 @@ export function withFittingPipeline<T>(
     const fits = fitting.length === 0 ? 'none' : fitting.map(({ name }) => name).join(', ');
     throw new RowmillError(
       'REQUEST_INVALID',
-      `expected the name of a pipeline: of those that this server has, ${fits} fit the file ${file.name}`,
+      `expected the name of a pipeline; pipelines of this server that match the file ${file.name}: ${fits}`,
       {
         hint: 'Send a field job with {"pipeline": "…"} before the part file. GET /api/pipelines lists them.',
       },

@@ -1,4 +1,4 @@
-// Rates of a job over time, in as few or as many points as were asked for.
+// GET /api/jobs/:jobId/timeline: rates of a job over time, in the requested number of points.
 import type { itemRoutes } from '../../contract/items.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { timelineSteps } from '../../core/jobs/timeline-steps.ts';

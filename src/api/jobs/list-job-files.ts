@@ -1,4 +1,4 @@
-// The files of a job: what it came from, what its generations left, and prepared exports. An id is a name in this list and
+// Files of a job: its input, the outputs of its generations, and prepared exports. A file id is a name in this list,
 // never a path.
 import type { z } from 'zod';
 import type { jobFile } from '../../contract/files.ts';
@@ -8,7 +8,7 @@ import { listJobOutputs } from '../../store/views/jobs/list-job-outputs.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
 
 export interface StoredFile extends z.output<typeof jobFile> {
-  /** Where its bytes are; null: nowhere yet. */
+  /** Where the bytes are stored; null if they are not written yet. */
   blobKey: string | null;
   contentType: string;
 }
@@ -63,13 +63,13 @@ function inputOf({ source, createdAt }: Job): StoredFile[] {
       rows: null,
       createdAt: createdAt.toISOString(),
       blobKey,
-      // Whatever it says it is: saved, never shown.
+      // The browser saves it and never displays it, whatever its type.
       contentType: 'application/octet-stream',
     },
   ];
 }
 
-/** As it is answered. */
+/** The file without the fields that only the server needs. */
 export function shownFile({
   blobKey: _key,
   contentType: _type,

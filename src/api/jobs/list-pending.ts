@@ -1,4 +1,4 @@
-// Rows that have not ended, of one job or over all jobs of the caller.
+// Unfinished rows of one job, or of all jobs of the caller.
 import type { z } from 'zod';
 import type { itemRoutes, pendingItem } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
@@ -11,7 +11,7 @@ import { cutPage } from '../answers/cut-page.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { boundedTimeMs, timeOrNull } from '../requests/wire-values.ts';
 
-/** After the deadline of a transaction, until the server has ended it too. */
+/** Time after the deadline of a transaction until PostgreSQL has surely ended it too. */
 const MARGIN_MS = 15_000;
 
 export const pendingHandlers: Handlers<Pick<typeof itemRoutes, 'listPendingOfJob' | 'listPending'>> = {
@@ -26,7 +26,7 @@ export const pendingHandlers: Handlers<Pick<typeof itemRoutes, 'listPendingOfJob
   },
 };
 
-/** How long ago a change is when no transaction can still commit an older one. */
+/** Age of a change at which no open transaction can still commit an older one. */
 export function settledAfterMs({ databaseDeadlineMs }: Pick<Settings, 'databaseDeadlineMs'>): number {
   return databaseDeadlineMs + MARGIN_MS;
 }

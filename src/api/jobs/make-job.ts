@@ -1,5 +1,5 @@
-// POST /api/jobs: a job from an upload, from items, or from a file of a configured source. Answers when the bytes are safe
-// and the job is written down; reading the rows of a file goes on in the background.
+// POST /api/jobs: creates a job from an upload, from items, or from a file of a configured source. It answers when the
+// bytes and the job are stored; the rows of a file are read in the background.
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { jobRoutes } from '../../contract/jobs.ts';
@@ -37,9 +37,12 @@ type Request = ApiRequest<typeof jobRoutes.createJob>;
 type NewJob = z.output<typeof newJob>;
 type CreatedJob = z.output<typeof createdJob>;
 
-/** Two requests with one idempotency key at the same moment: one waits for the other, this often and this long. */
+/**
+ * If two requests share an idempotency key at the same time, one waits for the other, with this many checks at this
+ * interval.
+ */
 const CONFLICT_TRIES = 40;
-/** Another one stores them, or has just sealed the job. */
+/** Another request is storing the items, or has just sealed the job. */
 const BUSY: readonly string[] = ['JOB_BUSY', 'JOB_NOT_INGESTING'];
 const CONFLICT_WAIT_MS = 100;
 
@@ -56,7 +59,7 @@ export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, cont
   return items === undefined ? fromSource(request, context) : fromItems(request, context, items);
 };
 
-/** Also for previews: both take a connection and a place on the disk for as long as the client likes. */
+/** Previews need a slot as well: both hold a connection and disk space for as long as the client takes. */
 export async function withUploadSlot<T>(
   request: Pick<Request, 'actor' | 'engine' | 'raw' | 'signal'>,
   context: ApiContext,
@@ -74,8 +77,9 @@ export async function withUploadSlot<T>(
     return await work();
   } catch (error) {
     drainRest(request.raw);
-    // Nobody hears of it, and nothing is wrong here.
-    if (request.signal.aborted) throw new RowmillError('FILE_INCOMPLETE', 'the client went before the end');
+    // The client has disconnected, so this is not an error of the server.
+    if (request.signal.aborted)
+      throw new RowmillError('FILE_INCOMPLETE', 'the client disconnected before the end of the upload');
     throw error;
   } finally {
     release?.();
@@ -105,7 +109,7 @@ async function submitReceived(
 ): Promise<CreatedJob> {
   const { engine, signal } = request;
   const options = await fileOptions(request, body, pipeline);
-  // Spares an upload that would be refused at its end. With a key it may be the same job again.
+  // Refuses early, before the file is uploaded. With an idempotency key it may be an existing job.
   if (options.idempotencyKey === undefined)
     await checkQuota(engine.db, engine.settings, options.ownerId, { jobs: 1, bytes: 1 });
   const submitted = await submitFile(engine, pipeline, { kind: 'upload', ...file }, { ...options, signal });
@@ -122,7 +126,7 @@ async function fromParts(
   const pipeline = findPipeline(context.pipelines, body.pipeline);
   const options = await fileOptions(request, body, pipeline);
   const upload = await findUpload(context, actor, uploadId);
-  // An answer that got lost is asked for again.
+  // The client lost the first answer and retries.
   if (upload.jobId !== null) return { jobId: upload.jobId, created: false };
   const submitted = await submitUpload(engine, pipeline, upload, {
     ...options,
@@ -185,7 +189,7 @@ async function fromItems(
   const pipeline = findPipeline(context.pipelines, body.pipeline);
   checkPayable(pipeline, body);
   const idempotencyKey = keyOf(request);
-  // Before there is a job: one that cannot be stored must not leave half of them behind.
+  // Checked before the job is created: one unstorable item must not leave a partial job behind.
   for (const [position, item] of items.entries()) toRow(item, position);
   const { jobId, created } = await createJob(engine, {
     ...commonOptions(body),
@@ -203,7 +207,7 @@ async function fromItems(
   return { jobId, created };
 }
 
-/** From where an earlier request with the same key was cut off; all of them for a new job. */
+/** Resumes where an earlier request with the same key was interrupted; stores all items for a new job. */
 async function storeItems(
   engine: EngineContext,
   jobId: string,
@@ -237,12 +241,12 @@ function checkPayable(pipeline: Pipeline, { budget }: NewJob): void {
 
 type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** Without what was left out. */
+/** Removes undefined fields. */
 function defined<T extends object>(given: T): Defined<T> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
-/** Apart from the keys that files and sources have by themselves. */
+/** The prefix keeps it distinct from the keys of files and sources. */
 function keyOf({ raw }: Request): string | undefined {
   const given = idempotencyKeyOf(raw);
   return given === undefined ? undefined : `api:${given}`;

@@ -1,6 +1,6 @@
-// Numbers of a counter as they go over the wire: under the names of their measures.
+// Counter values on the wire, by the names of their measures.
 
-/** Numbers stand in the order of the stored measures, and may end before them: the rest is 0. */
+/** `numbers` are in the order of the stored measures. Missing ones at the end are 0. */
 export function nameMeasures(
   measures: readonly string[],
   numbers: readonly number[],

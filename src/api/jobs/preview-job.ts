@@ -1,4 +1,4 @@
-// POST /api/jobs/preview: how a file would be read. Nothing of it is kept.
+// POST /api/jobs/preview: shows how a file would be read, and stores nothing.
 import type { z } from 'zod';
 import { jobRoutes } from '../../contract/jobs.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -71,7 +71,7 @@ async function isImages({ settings }: EngineContext, path: string, signal: Abort
   return kind === 'image' || kind === 'imageZip';
 }
 
-/** Every image is a row; which ones, only storing them tells. */
+/** Every image is a row, but the rows are only known once the images are stored. */
 const IMAGES: FilePreview = {
   detected: { format: 'images', warnings: [] },
   columns: [],

@@ -1,4 +1,4 @@
-// Handlers of lists of jobs, one job and its summary.
+// Handlers for the job list, one job, and its summary.
 import type { jobRoutes } from '../../contract/jobs.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { resourceStatus } from '../../core/limits/resource-status.ts';
@@ -21,7 +21,7 @@ const CURSOR = {
   key: ['time', 'uuid'],
 } as const satisfies CursorKind;
 
-/** Keys of one resource that are shown with a job. */
+/** Keys of one resource shown with a job. */
 const KEYS_PER_RESOURCE = 20;
 
 export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJob' | 'getSummary'>> = {
@@ -50,7 +50,7 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
     const { generation = job.generation } = query;
     const summary = generation <= job.generation ? await readSummary(reads, job.jobId, generation) : null;
     if (!summary)
-      throw new RowmillError('SUMMARY_NOT_FOUND', `generation ${generation} of the job has not ended`);
+      throw new RowmillError('SUMMARY_NOT_FOUND', `generation ${generation} of the job has not finished`);
     const { fencedCost: _, createdAt, phases, files, diff, ...rest } = summary;
     return {
       ...rest,
@@ -62,7 +62,7 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
   },
 };
 
-/** An owner that the caller may not see has no jobs. */
+/** An owner that the caller may not see yields an empty list. */
 function askedOwners(
   actor: Actor,
   { ownerId, all }: { ownerId?: string | undefined; all?: boolean | undefined },
@@ -72,7 +72,7 @@ function askedOwners(
   return seenBy(actor)?.includes(ownerId) === false ? [] : [ownerId];
 }
 
-/** Resources that its pipeline declares, as far as this process knows it, without keys of other owners. */
+/** Resources that the job's pipeline declares, if this process knows the pipeline, without keys of other owners. */
 async function readLimits(
   { reads, pipelines, engine: { settings } }: ApiContext,
   job: Job,

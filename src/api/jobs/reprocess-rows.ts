@@ -1,4 +1,4 @@
-// POST /api/jobs/:jobId/reprocess: which rows a scope means.
+// POST /api/jobs/:jobId/reprocess: turns a scope into a selection of rows.
 import type { controlRoutes } from '../../contract/control.ts';
 import type { BodyOf } from '../../contract/route.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -11,7 +11,7 @@ import type { Handler } from '../requests/handler.ts';
 type Body = BodyOf<typeof controlRoutes.reprocessJob>;
 type Narrowing = 'itemIds' | 'statuses' | 'phase' | 'errorGroup' | 'search';
 
-/** What may narrow the choice down, per scope. */
+/** Filters allowed with each scope. */
 const ALLOWED: Record<Body['scope'], readonly Narrowing[]> = {
   job: ['statuses'],
   items: ['itemIds', 'statuses'],
@@ -19,9 +19,12 @@ const ALLOWED: Record<Body['scope'], readonly Narrowing[]> = {
   errorGroup: ['errorGroup', 'statuses', 'phase', 'search'],
 };
 const REQUIRED: Partial<Record<Body['scope'], Narrowing>> = { items: 'itemIds', errorGroup: 'errorGroup' };
-/** Rows of scope `job` when no statuses are given. Every row has to be asked for by its status: it is paid again. */
+/**
+ * Default statuses of scope `job`. Rows with any other status have to be requested explicitly, because running them
+ * costs again.
+ */
 const FAILED = ['ERROR', 'NOT_FOUND'] as const;
-/** As good as no limit. */
+/** Effectively no limit. */
 const ANY_ATTEMPTS = 1_000_000_000;
 
 export const reprocessRows: Handler<typeof controlRoutes.reprocessJob> = async (
@@ -45,7 +48,7 @@ function requestOf(body: Body): ReprocessRequest {
   const { scope, itemIds, statuses, phase, errorGroup, search, edits } = body;
   const { includePermanent, resetAttempts, from, ifGeneration } = body;
   return {
-    // A choice of its own, also beside edits.
+    // Edits select rows too; statuses add to that.
     ...(statuses ? { statuses } : scope === 'job' && { statuses: FAILED }),
     ...(itemIds !== undefined && { seqs: rangesOf(itemIds) }),
     ...(phase !== undefined && { phase }),
@@ -63,9 +66,9 @@ function checkScope(body: Body): void {
   const { scope } = body;
   for (const name of ['itemIds', 'statuses', 'phase', 'errorGroup', 'search'] as const)
     if (body[name] !== undefined && !ALLOWED[scope].includes(name))
-      throw new RowmillError('REPROCESS_INVALID', `expected ${name} not to be given with the scope ${scope}`);
+      throw new RowmillError('REPROCESS_INVALID', `${name} is not allowed with the scope ${scope}`);
   const required = REQUIRED[scope];
-  // Rows with a corrected input are a choice of their own.
+  // Edits already select their rows.
   const isChosen = scope === 'items' && (body.edits?.length ?? 0) > 0;
   if (required !== undefined && body[required] === undefined && !isChosen)
     throw new RowmillError('REPROCESS_INVALID', `expected ${required} with the scope ${scope}`);

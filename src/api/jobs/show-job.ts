@@ -1,4 +1,4 @@
-// A job as it is shown: by the API, and by commands that read the database.
+// A job as the API and the commands that read the database show it.
 import type { z } from 'zod';
 import type { job as jobSchema, listedJob } from '../../contract/jobs.ts';
 import { type Ability, blockedBecause } from '../../core/claims/ability.ts';
@@ -31,17 +31,17 @@ interface JobReader {
   settings: Pick<Settings, 'heartbeatMs'>;
 }
 
-/** Window of an estimate when nothing moved within the window of the rate. */
+/** Window of the estimate if no row finished within the window of the rate. */
 const LATELY_MS = 5 * 60_000;
-/** Heartbeats after which a silent worker counts as gone. */
+/** Missed heartbeats after which a worker counts as gone. */
 const SILENT_BEATS = 3;
 
-/** It waits for a worker, unless there is one that can run it. */
+/** True if rows wait, so the job is blocked unless some worker can run it. */
 function mayBeBlocked({ state, pending }: ListedJobRow): boolean {
   return CLAIMABLE_STATES.includes(state) && pending > 0;
 }
 
-/** Shows the rows of a page. Which workers there are is read once for all of them. */
+/** Converts the jobs of a page. Reads the workers once for all of them. */
 export async function listedJobs(
   { db, settings }: JobReader,
   rows: readonly ListedJobRow[],
@@ -80,7 +80,10 @@ function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): ListedJo
   };
 }
 
-/** Everything about one job that needs no account. `ofServices` are limits of services that it may wait for. */
+/**
+ * Everything about a job that does not depend on the account. `ofServices` are the resource limits that it may wait
+ * for.
+ */
 export async function showJob(
   { db, settings }: JobReader,
   job: Job,
@@ -170,7 +173,7 @@ function toPhase(phase: PhaseCounts): ShownJob['perPhase'][number] {
   return { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs };
 }
 
-/** Estimate for a running job whose items are all stored, at the rate that is shown with it, as long as there is one. */
+/** Estimates the end of a running, sealed job at the rate shown with it, or at a longer-term rate if nothing moves. */
 function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; basis: string } | null {
   if (job.sealedAt === null || !CLAIMABLE_STATES.includes(job.state)) return null;
   const isMoving = phases.some(({ movedLastMinute }) => movedLastMinute > 0);

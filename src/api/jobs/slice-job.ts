@@ -1,4 +1,4 @@
-// POST /api/jobs/:jobId/slice: a time slice of the job inside the request, whether or not workers run.
+// POST /api/jobs/:jobId/slice: runs the job for a limited time inside the request, whether or not workers run.
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { recordAudit } from '../../engine/record-audit.ts';
@@ -14,7 +14,7 @@ export const sliceJob: Handler<typeof controlRoutes.sliceJob> = async (request, 
       'SLICE_INVALID',
       `expected durationMs to be at most ${sliceMaxMs} (sliceMaxMs), got ${query.durationMs}`,
     );
-  // Bounded over all callers together, because handlers run here.
+  // Limited across all callers, because handlers run in this process.
   const release = context.slots.slices.take('', slicesAtOnce);
   if (!release)
     throw new RetryLaterError(

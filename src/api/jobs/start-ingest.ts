@@ -1,5 +1,5 @@
-// Reads the file of a new job into its rows, after the request was answered. When this process dies, any process that
-// knows the pipeline goes on (ingest/ingest-resumer.ts).
+// Reads the file of a new job into rows, after the request was answered. If this process dies, any process that knows
+// the pipeline resumes it (ingest/ingest-resumer.ts).
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { ingestWhenFree } from '../../ingest/ingest-when-free.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -12,7 +12,7 @@ export function startIngest(context: ApiContext, jobId: string, pipeline: Pipeli
     try {
       await ingestWhenFree(engine, jobId, pipeline, { signal });
     } catch (error) {
-      // A file that cannot be read has ended its job, which says why; one that is finished needs nobody.
+      // An unreadable file has already failed its job with the reason, and a finished job needs no ingest.
       if (!(error instanceof RowmillError) || error.status >= 500) throw error;
     } finally {
       off();

@@ -1,4 +1,5 @@
-// Numbers for Prometheus: what this process counted, and what the database holds, counted again every metricsCacheMs.
+// Metrics for Prometheus: those of this process, and counts from the database, which are refreshed every
+// metricsCacheMs.
 import { Gauge } from 'prom-client';
 import { JOB_STATES } from '../../core/jobs/job-state.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -10,7 +11,7 @@ import { readStats, type Stats } from '../../store/views/health/read-stats.ts';
 export function createApiMetrics({ db, events, settings }: EngineContext, reads: Database): Metrics {
   const metrics = createMetrics(events, { databases: [db, reads] });
   const registers = [metrics.registry];
-  // The registry asks all gauges at once: one look at the database serves them, and the scrapes of the next while.
+  // The registry collects all gauges at once: one query serves all of them, and later scrapes for a while.
   let asked: Promise<Stats> | null = null;
   let askedMs = 0;
   const read = (): Promise<Stats> => {
@@ -35,10 +36,10 @@ export function createApiMetrics({ db, events, settings }: EngineContext, reads:
     },
   });
   const numbers = {
-    pending: ['rowmill_pending_items', 'Items that wait'],
-    processing: ['rowmill_processing_items', 'Items with workers'],
-    workersAlive: ['rowmill_workers', 'Workers that were heard of lately'],
-    costToday: ['rowmill_cost_today', 'What was spent since midnight UTC, in the units of budgets'],
+    pending: ['rowmill_pending_items', 'Items that are waiting'],
+    processing: ['rowmill_processing_items', 'Items leased by workers'],
+    workersAlive: ['rowmill_workers', 'Workers with a recent heartbeat'],
+    costToday: ['rowmill_cost_today', 'Cost since midnight UTC, in budget units'],
   } as const;
   for (const [key, [name, help]] of Object.entries(numbers)) {
     new Gauge({

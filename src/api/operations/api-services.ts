@@ -1,4 +1,4 @@
-// What the server does at intervals, beside its requests: what another process left undone.
+// Periodic services of the server, which finish what other processes left unfinished.
 import { createExportRunner } from '../../engine/services/export-runner.ts';
 import { createJobRemover } from '../../engine/services/job-remover.ts';
 import { createSweeper } from '../../engine/services/sweeper.ts';

@@ -1,5 +1,5 @@
-// Work that goes on after its request was answered. What a process that stops or dies leaves undone is gone on with by
-// others: this only begins at once what a periodic service would find later.
+// Work that continues after its request was answered. If the process stops or dies, a periodic service resumes it
+// later; this only starts it immediately.
 import type { Logger } from '../../platform/logger.ts';
 
 export class BackgroundWork {
@@ -40,7 +40,7 @@ export class BackgroundWork {
     }
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when nothing is running. */
   async whenIdle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

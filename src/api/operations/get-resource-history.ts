@@ -1,4 +1,4 @@
-// What of a resource was in force and used over time, in as few or as many points as were asked for.
+// Limits and use of a resource over time, in the requested number of points.
 import type { operationRoutes } from '../../contract/operations.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { RESOURCE_SAMPLE_MS, RESOURCE_SAMPLES_KEEP_MS } from '../../engine/services/resource-sampler.ts';
@@ -22,7 +22,7 @@ export const getResourceHistory: Handler<typeof operationRoutes.getResourceHisto
   if (toMs <= fromMs) throw new RowmillError('REQUEST_INVALID', 'expected `to` to be later than `from`');
   const samples = Math.ceil((toMs - fromMs) / RESOURCE_SAMPLE_MS);
   const stepMs = Math.ceil(samples / query.points) * RESOURCE_SAMPLE_MS;
-  // A key of somebody else has no history, like one that was never used.
+  // A key of another owner has no history, like one that was never used.
   const isSeen = await isKeySeen(reads, resource, seenBy(actor));
   const steps = isSeen ? await resourceHistory(reads, resource, { fromMs, toMs, stepMs }) : [];
   return {

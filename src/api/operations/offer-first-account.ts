@@ -1,9 +1,9 @@
-// While there is no account, says in the log how to make the first one. The token stands there and nowhere else.
+// Logs how to create the first account as long as there is none. The token appears only in the log.
 import { offerSetup } from '../../engine/accounts/set-up.ts';
 import { TEXT_SETTINGS } from '../../platform/setting-table.ts';
 import type { ApiContext } from '../api-context.ts';
 
-/** `listeningOn`: where it is reached as long as nobody has said under which address. */
+/** `listeningOn`: the URL to show as long as apiPublicUrl is not set. */
 export async function offerFirstAccount({ engine, log }: ApiContext, listeningOn: string): Promise<void> {
   const { authentication, apiPublicUrl, setupTokenMs } = engine.settings;
   if (authentication !== 'password') return;
@@ -12,6 +12,6 @@ export async function offerFirstAccount({ engine, log }: ApiContext, listeningOn
   if (setupToken !== null)
     log.warn(
       { url, setupToken, validMs: setupTokenMs },
-      'there is no account yet: open the address and make the first one with this token',
+      'there is no account yet: open the URL and create the first one with this token',
     );
 }

@@ -12,24 +12,24 @@ const member: Actor = {
   own: ['ann', '@team'],
 };
 
-test('a job is of the team of its maker, or of one of those that are theirs', () => {
+test('a job belongs to the team of its creator, or to another owner of theirs', () => {
   expect(chooseOwner(member, undefined)).toBe('@team');
   expect(chooseOwner({ ...member, teamId: null, own: ['ann'] }, undefined)).toBe('ann');
   expect(chooseOwner(member, 'ann')).toBe('ann');
 });
 
-test('only an administrator makes jobs for others', () => {
+test('only an administrator creates jobs for others', () => {
   expect(() => chooseOwner(member, 'bob')).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
   expect(chooseOwner({ ...member, role: 'admin' }, 'bob')).toBe('bob');
 });
 
-test('a key of an administrator without the scope admin makes jobs for its account only', () => {
+test('a key of an administrator without the scope admin creates jobs for its own account only', () => {
   const key: Actor = { ...member, role: 'admin', via: 'key', scopes: ['read', 'write'] };
   expect(() => chooseOwner(key, 'bob')).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
   expect(chooseOwner(key, 'ann')).toBe('ann');
 });
 
-test('a source of somebody else, or of nobody, is answered like one that is missing', () => {
+test('a source of another owner, or without owner, is answered like a missing one', () => {
   const source = (name: string, owner?: string) => ({ name, ...(owner && { owner }) }) as SourceConfig;
   const context = {
     sources: [source('open'), source('ours', '@team'), source('theirs', 'bob')],

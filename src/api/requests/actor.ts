@@ -1,4 +1,4 @@
-// Who sends a request, and what that lets them see.
+// The caller of a request, and the owners whose things the caller may see.
 import { maySeeAll, refusalOf } from '../../contract/permission.ts';
 import type { Route } from '../../contract/route.ts';
 import { SCOPES, type Scope } from '../../contract/scopes.ts';
@@ -15,13 +15,13 @@ export interface Actor {
   /** Scopes of the key; all of them for a session. */
   scopes: readonly Scope[];
   keyId: string | null;
-  /** Hash of the session's token, as it is stored. */
+  /** Hash of the session token, as stored. */
   sessionId: Buffer | null;
   expiresAt: Date | null;
   confirmedUntil: Date | null;
 }
 
-/** The person at the machine, when there are no accounts. */
+/** The caller when authentication is `none`: the person at this machine. */
 export const LOCAL_ACTOR: Actor = {
   userId: 'local',
   role: 'admin',
@@ -35,48 +35,50 @@ export const LOCAL_ACTOR: Actor = {
   confirmedUntil: null,
 };
 
-/** Owners whose things the caller may see by their id; null: everybody's. */
+/** Owners whose things the caller may open by id; null for all owners. */
 export function seenBy(actor: Actor): readonly string[] | null {
   return maySeeAll(actor) ? null : actor.own;
 }
 
-/** Owners whose things are listed: the caller's own, or everybody's where an admin asks for it. */
+/** Owners whose things are listed: the caller's own, or null for all owners if an administrator asks for them. */
 export function listedFor(actor: Actor, all: boolean | undefined): readonly string[] | null {
   if (!all) return actor.own;
   if (!maySeeAll(actor))
     throw new RowmillError(
       'FORBIDDEN',
-      'expected the role admin, and the scope admin of an API key, for things of all owners',
+      'listing all owners needs the role admin and, for an API key, the scope admin',
     );
   return null;
 }
 
-/** Owner of what the caller makes. */
+/** Default owner of everything the caller creates. */
 export function ownerOf(actor: Actor): string {
   return actor.teamId ?? actor.userId;
 }
 
-/** Whose a new job is. */
+/** Owner of a new job. */
 export function chooseOwner(actor: Actor, wanted: string | undefined): string {
   if (wanted === undefined) return ownerOf(actor);
   if (maySeeAll(actor) || actor.own.includes(wanted)) return wanted;
-  throw new RowmillError('FORBIDDEN', `expected ownerId to be ${actor.own.join(' or ')}, got another one`);
+  throw new RowmillError(
+    'FORBIDDEN',
+    `expected ownerId to be ${actor.own.join(' or ')}, got a different owner`,
+  );
 }
 
-/** As it stands in the audit. */
+/** How the caller appears in the audit log. */
 export function actorLabel(actor: Actor): string {
   if (actor.via === 'none') return 'local';
   return actor.via === 'key' ? `${actor.userId} with key ${actor.keyId}` : actor.userId;
 }
 
-/** Refuses what the role or the key does not allow. */
+/** Throws if the caller's role or key does not allow the route. */
 export function checkAllowed(actor: Actor | null, route: Pick<Route, 'access' | 'scope'>): void {
   if (route.access === 'open') return;
-  if (actor === null)
-    throw new RowmillError('UNAUTHENTICATED', 'expected somebody to be signed in, or an API key');
+  if (actor === null) throw new RowmillError('UNAUTHENTICATED', 'sign in, or send an API key');
   const refusal = refusalOf(actor, route);
   if (refusal?.lacks === 'role')
-    throw new RowmillError('FORBIDDEN', `expected the role ${refusal.needed}, the caller is ${actor.role}`);
+    throw new RowmillError('FORBIDDEN', `expected the role ${refusal.needed}, got ${actor.role}`);
   if (refusal)
     throw new RowmillError(
       'FORBIDDEN',
@@ -84,8 +86,8 @@ export function checkAllowed(actor: Actor | null, route: Pick<Route, 'access' | 
     );
 }
 
-/** A session alone is not enough for what outlives it: the password was given a short while ago. */
+/** Actions that outlive a session need a password entered recently, not just the session. */
 export function checkConfirmed({ via, confirmedUntil }: Actor): void {
   if (via === 'session' && confirmedUntil === null)
-    throw new RowmillError('CONFIRMATION_REQUIRED', 'the password was given too long ago for this');
+    throw new RowmillError('CONFIRMATION_REQUIRED', 'please confirm your password again');
 }

@@ -1,5 +1,5 @@
-// What never became a request: headers that are malformed, too long or too slow. It is answered in the shape of all
-// refusals, and its connection ends.
+// Answers connections whose headers are malformed, too long or too slow. The answer has the shape of every refusal,
+// and the connection is closed.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -36,5 +36,5 @@ function describe(
     return [408, `expected the headers of the request within ${headerMs} ms (apiHeaderMs)`];
   if (code === 'HPE_HEADER_OVERFLOW')
     return [431, `expected the headers of the request to have at most ${headersMaxBytes} bytes`];
-  return [400, 'expected a request as HTTP has it'];
+  return [400, 'expected a valid HTTP request'];
 }

@@ -1,5 +1,5 @@
-// The header Idempotency-Key, for every route of the table: a request is carried out once, and the same key again gets the
-// first answer, whether it was a success or a refusal.
+// The header Idempotency-Key, for every route of the table. A request is carried out once; the same key again gets the
+// first answer, whether that was a success or a refusal.
 import type { FastifyRequest } from 'fastify';
 import { idempotencyOf } from '../../contract/idempotency.ts';
 import type { Route } from '../../contract/route.ts';
@@ -12,10 +12,10 @@ import type { ApiRequest } from './handler.ts';
 
 const MAX_KEY_LENGTH = 200;
 const MAX_ANSWER_LENGTH = 262_144;
-/** The caller can do something about these and come back with the same key; nothing was done. */
+/** Nothing was done, and the caller can fix the cause and retry with the same key. */
 const NOTHING_DONE = [401, 403, 429];
 
-/** Undefined: none was given. */
+/** Undefined if the header is missing. */
 export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   const given = headers['idempotency-key'];
   if (given === undefined) return undefined;
@@ -27,15 +27,15 @@ export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefine
   return given;
 }
 
-/** A key that would be ignored is refused: its sender relies on it. */
+/** Refuses a key that would be ignored, because the client relies on it. */
 export function checkIdempotencyKey(route: Route, raw: FastifyRequest): void {
   if (idempotencyOf(route) !== 'refused' || idempotencyKeyOf(raw) === undefined) return;
-  throw new RowmillError('REQUEST_INVALID', 'this route takes no header Idempotency-Key', {
-    hint: 'Send the request without it. docs/http-api.md lists the routes that take none.',
+  throw new RowmillError('REQUEST_INVALID', 'this route does not accept the header Idempotency-Key', {
+    hint: 'Send the request without it. See docs/http-api.md for the routes that do not accept it.',
   });
 }
 
-/** Null: the request has no key, or its route deals with it. */
+/** Null if the request has no key, or if its route handles the key itself. */
 export async function reserveOnce(
   name: RouteName,
   route: Route,
@@ -46,16 +46,16 @@ export async function reserveOnce(
   return reserveAnswer(engine, { caller: actor!.userId, key, asked: textOf([name, params, query, body]) });
 }
 
-/** A body may be nested deeper than the stack is. */
+/** A deeply nested body overflows the stack of JSON.stringify. */
 function textOf(asked: unknown): string {
   try {
     return JSON.stringify(asked);
   } catch (cause) {
-    throw new RowmillError('REQUEST_INVALID', 'expected the body not to be nested that deep', { cause });
+    throw new RowmillError('REQUEST_INVALID', 'the body is nested too deeply', { cause });
   }
 }
 
-/** The answer is stored before it is sent: a client that hears it can rely on hearing it again. */
+/** Stores the answer before it is sent, so that a client that received it gets the same one again. */
 export async function keepAnswer(
   reserved: Extract<Reserved, { kind: 'new' }>,
   outcome: { status: number; answered: unknown } | { error: unknown },
@@ -65,14 +65,14 @@ export async function keepAnswer(
   const detail = { requestId: raw.id, route: raw.routeOptions.url };
   try {
     const kept = 'error' in outcome ? ofError(outcome.error, raw) : ofAnswer(outcome);
-    // A request that met an outage may have had its effect: it must not be carried out again.
+    // The request may have taken effect before the outage, so it must not be carried out again.
     if (kept === 'unknown') return;
     const isKept = kept === 'nothing done' ? await reserved.release() : await reserved.store(kept);
     if (!isKept) log.warn(detail, 'idempotency key expired before its request was answered');
   } catch (error) {
     log.warn(
       { ...detail, error: (error as Error).message },
-      'answer of an idempotency key could not be stored',
+      'storing the answer of an idempotency key failed',
     );
   }
 }

@@ -1,5 +1,5 @@
-// Finds out who sends a request: by the cookie of a session, or by an API key in the header Authorization. Never by both, and
-// never by a key in the address.
+// Identifies the caller by the session cookie, or by an API key in the header Authorization. A request with both is
+// refused, and so is a key in the URL.
 import type { FastifyRequest } from 'fastify';
 import { scopesOf } from '../../contract/permission.ts';
 import { SCOPES } from '../../contract/scopes.ts';
@@ -15,8 +15,8 @@ import { readSessionCookie } from './session-cookie.ts';
 const KEY = /^rmk_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
 /**
- * The caller of an open route. A page of another site may not change anything for somebody here, and without accounts it
- * may not read either: whoever reaches the server has all rights, and its streams are few.
+ * The caller of an open route. A page of another site may not change anything in the name of a user. Without accounts
+ * it may not read either: any request that reaches the server has all rights, and the number of streams is limited.
  */
 export function admitAnybody(request: FastifyRequest, { engine }: ApiContext): Actor | null {
   const isLocal = engine.settings.authentication === 'none';
@@ -38,7 +38,7 @@ export async function authenticate(request: FastifyRequest, context: ApiContext)
   return token === null ? null : sessionActor(hashToken(token), context);
 }
 
-/** Null when the session has ended. */
+/** Null if the session has expired or was ended. */
 export async function sessionActor(
   sessionId: Buffer,
   { engine }: Pick<ApiContext, 'engine'>,
@@ -66,7 +66,7 @@ async function keyActor(text: string, { engine }: ApiContext): Promise<Actor | n
   const found = await findKeyCaller(engine, keyId, secret);
   if (!found) return null;
   const { userId, role, teamId, expiresAt } = found;
-  // The role may have become less than it was when the key was made.
+  // The role may have been lowered since the key was created.
   const scopes = scopesOf(role).filter((scope) => found.scopes.includes(scope));
   return {
     userId,
@@ -90,6 +90,6 @@ async function refuseKeyInAddress(request: FastifyRequest, { engine }: ApiContex
   await reportExposedKey(engine, keyId, secret, by);
   throw new RowmillError(
     'UNAUTHENTICATED',
-    'expected an API key in the header Authorization, got one in the address',
+    'expected the API key in the header Authorization, got it in the URL',
   );
 }

@@ -1,5 +1,5 @@
-// Bounds the connections of clients, in all and from one address. A connection over the bound is answered if its request
-// comes at once, and closed in any case.
+// Limits client connections, in total and per address. A connection over the limit is closed within a second, and gets
+// a refusal if it sends its request before that.
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Gauge } from 'prom-client';
@@ -10,7 +10,7 @@ import type { Settings } from '../../platform/settings.ts';
 import { RetryLaterError } from './answer-error.ts';
 import { Slots } from './slots.ts';
 
-/** How long a refused connection may take to send its request and read the answer. */
+/** Time a refused connection has to send its request and read the answer. */
 const REFUSED_MS = 1000;
 const RETRY_MS = 5000;
 
@@ -35,10 +35,10 @@ export function boundConnections(app: FastifyInstance, settings: Bounds, { regis
     });
     return refusal;
   };
-  // Refused connections stay open for a moment; beyond this number they get no answer either.
+  // Refused connections stay open for a moment; beyond this number they are closed without an answer.
   app.server.maxConnections = settings.apiSocketsAtOnce * 2;
   app.server.on('connection', take);
-  // A second address that the server listens on has a server of its own, whose connections are met here.
+  // A second listening address has its own server object, whose connections are only seen here.
   app.addHook('onRequest', async (request, reply) => {
     const refusal = take(request.raw.socket);
     if (refusal === null) return;
@@ -47,7 +47,7 @@ export function boundConnections(app: FastifyInstance, settings: Bounds, { regis
   });
   new Gauge({
     name: 'rowmill_http_connections',
-    help: 'Connections of clients',
+    help: 'Open client connections',
     registers: [registry],
     collect() {
       this.set(open);
@@ -55,17 +55,17 @@ export function boundConnections(app: FastifyInstance, settings: Bounds, { regis
   });
 }
 
-/** Gives the places back when called; or why there is none. */
+/** Returns a function that releases both slots, or the refusal. */
 function takePlaces(slots: Slots, socket: Socket, settings: Bounds): (() => void) | RetryLaterError {
   const { apiSocketsAtOnce, apiSocketsAtOnceAddress, apiTrustedProxies } = settings;
   const ofAll = slots.take('', apiSocketsAtOnce);
   if (!ofAll)
     return new RetryLaterError(
       'SERVER_BUSY',
-      `the server has ${apiSocketsAtOnce} connections, and takes no more at once (apiSocketsAtOnce)`,
+      `the server has reached its limit of ${apiSocketsAtOnce} connections (apiSocketsAtOnce)`,
       RETRY_MS,
     );
-  // All connections of a proxy come from its address.
+  // Behind a proxy all connections come from its address.
   const max = apiTrustedProxies > 0 ? apiSocketsAtOnce : apiSocketsAtOnceAddress;
   const ofAddress = slots.take(`address ${addressGroup(socket.remoteAddress ?? '')}`, max);
   if (!ofAddress) {

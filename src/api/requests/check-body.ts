@@ -1,5 +1,5 @@
-// Whether the body of a request is one that its route takes, decided by the headers before a byte of it is read. A body that
-// would be ignored is refused: its sender relies on it.
+// Checks from the headers whether the route accepts the body, before a byte of it is read. A body that would be
+// ignored is refused, because the client relies on it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mediaTypesOf } from '../../contract/body-media.ts';
 import type { Route } from '../../contract/route.ts';
@@ -12,14 +12,14 @@ export function checkBody(route: Route, { headers }: FastifyRequest, reply: Fast
   if (!hasBody) return;
   const taken = mediaTypesOf(route);
   if (taken.length === 0)
-    throw new RowmillError('REQUEST_INVALID', 'this route takes no body', {
-      hint: 'Send the request without a body. /api/v1/openapi.json lists the parameters that go into the query.',
+    throw new RowmillError('REQUEST_INVALID', 'this route does not accept a body', {
+      hint: 'Send the request without a body. See /api/v1/openapi.json for the query parameters.',
     });
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding !== 'identity') {
     void reply.header('accept-encoding', 'identity');
     throw new RowmillError('MEDIA_TYPE_UNSUPPORTED', 'expected a body without Content-Encoding', {
-      hint: 'Send the body uncompressed. A file may be a gzip itself, without the header.',
+      hint: 'Send the body uncompressed. A gzip file can be sent as it is, without the header.',
     });
   }
   const given = headers['content-type'];

@@ -1,5 +1,5 @@
-// Texts of a request that go to the database as they are. It stores neither NUL nor half a surrogate pair; in rows both are
-// replaced, but what names or configures something is refused.
+// Refuses text that PostgreSQL cannot store: NUL, or half a surrogate pair. In rows both are replaced; in names and
+// configuration they are refused.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toStorableJson } from '../../core/items/storable-json.ts';
 

@@ -1,6 +1,6 @@
-// What pages of other sites may make a browser do here: nothing. Browsers say where a request comes from; a request that
-// changes something with the rights of a cookie has to come from our own page, and so has every request with the rights of
-// the machine it comes from.
+// Keeps pages of other sites from making a browser act here. Browsers send the origin of a request. A request that
+// changes something with the rights of a cookie has to come from our own page, and so does every request with the
+// rights of the local machine.
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -20,7 +20,7 @@ export function isUnsafe(request: FastifyRequest): boolean {
   return !SAFE_METHODS.includes(request.method);
 }
 
-/** `byCookie`: the browser adds the right by itself, so a request that does not say where it comes from is refused too. */
+/** `byCookie`: the browser adds the cookie to any request, so a request without an origin is refused too. */
 export function checkSameOrigin(
   request: FastifyRequest,
   settings: SiteSettings,
@@ -28,7 +28,7 @@ export function checkSameOrigin(
 ): void {
   const site = request.headers['sec-fetch-site'];
   const { origin, host } = request.headers;
-  // A person may type the address of something to read.
+  // A typed URL is allowed for requests that only read.
   const isTyped = site === 'none' && !isUnsafe(request);
   const isOurs =
     site !== undefined
@@ -56,35 +56,35 @@ export async function addCrossSiteRules(app: FastifyInstance, settings: SiteSett
   else await shareWithListedOrigins(app, settings);
 }
 
-/** Without accounts a page whose name was pointed to this machine would have all rights; its requests still carry the name. */
+/**
+ * Prevents DNS rebinding: without accounts, a page whose host name points to this machine would have all rights. Its
+ * requests still carry that host name.
+ */
 function refuseForeignHosts(app: FastifyInstance, settings: SiteSettings): void {
   app.addHook('onRequest', async (request) => {
     const { host } = request.headers;
     if (!isLoopback(host) && host !== new URL(settings.apiPublicUrl).host)
-      throw new RowmillError(
-        'CROSS_SITE',
-        'expected the host to be a name of this machine, or the one of apiPublicUrl',
-      );
+      throw new RowmillError('CROSS_SITE', 'expected the host to be localhost, or the host of apiPublicUrl');
   });
 }
 
-/** Pages of listed sites may use the API with a key; cookies are never sent for them. */
+/** Pages of listed origins may use the API with a key; browsers never send cookies for them. */
 async function shareWithListedOrigins(app: FastifyInstance, { corsOrigins }: SiteSettings): Promise<void> {
   const origins = listedOrigins(corsOrigins);
   if (origins.size === 0) return;
   await app.register(cors, {
-    // False: no header says anything about this server, and a preflight is refused as any other method is.
+    // False sends no CORS headers, and a preflight is refused like any unsupported method.
     origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin) ? origin : false),
     methods: ALLOWED_METHODS,
     allowedHeaders: ALLOWED_HEADERS,
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_SECONDS,
-    // A refusal of its own would not have the one shape of refusals.
+    // The plugin's own refusal would not have the shape of ours.
     strictPreflight: false,
   });
 }
 
-/** Exact origins only: no pattern, no path, no `null`. */
+/** Only exact origins are accepted: no patterns, no paths, no `null`. */
 export function listedOrigins(corsOrigins: string): Set<string> {
   if (corsOrigins === 'none') return new Set();
   return new Set(

@@ -1,20 +1,23 @@
-// At the end of a server the requests under way get some time. New ones are refused meanwhile, on connections that close
-// after the answer, so that clients go elsewhere instead of meeting a connection that breaks.
+// Gives running requests some time when the server stops. New requests are refused meanwhile, on connections that
+// close after the answer, so that clients switch to another server before a connection breaks.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
 
-/** Connections that were accepted but not read when the server was told to stop are still answered for this long. */
+/** Connections that were accepted but not read when the server began to stop are still answered for this long. */
 const LINGER_MS = 250;
 
-/** To be called before the server listens. Its `close` waits so long for requests, and then ends their connections. */
+/**
+ * Call it before the server listens. `close` then waits up to `graceMs` for requests, and closes their connections
+ * after that.
+ */
 export function drainRequests(server: FastifyInstance, graceMs: number): void {
   let underWay = 0;
   let isStopping = false;
   let whenNone: (() => void) | null = null;
   server.server.on('request', (_request, response) => {
     underWay += 1;
-    // Answers that begin from now on end their connection.
+    // Answers that start from now on close their connection.
     if (isStopping) response.setHeader('connection', 'close');
     response.once('close', () => {
       underWay -= 1;
@@ -24,7 +27,7 @@ export function drainRequests(server: FastifyInstance, graceMs: number): void {
   server.addHook('onRequest', async () => {
     if (isStopping) throw new RowmillError('SERVER_STOPPING', 'the server is stopping');
   });
-  // Requests that began before: their connections carry no further one.
+  // Requests that were already running: their connections are not reused.
   server.addHook('onSend', async (_request, reply) => {
     if (isStopping) void reply.header('connection', 'close');
   });

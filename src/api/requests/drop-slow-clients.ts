@@ -1,5 +1,5 @@
-// A client that dribbles the body of its request, or goes on with it after it was answered, would hold a connection for as
-// long as it likes. The parts of uploads have limits of their own (receive-upload.ts).
+// Drops clients that send a body very slowly, or keep sending after the answer: they would hold a connection
+// indefinitely. Upload parts have their own limits (receive-upload.ts).
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -31,12 +31,12 @@ export function dropSlowSenders(
   });
 }
 
-/** A client that takes nothing of what it asked for holds memory, and during a download also a place among the exports. */
+/** Drops a client that does not read its answer: it holds memory and, during a download, an export slot. */
 export function dropIdleReader(response: ServerResponse, idleMs: number): void {
   response.setTimeout(idleMs, () => {
     const { socket } = response;
     if (!socket) return;
-    // Nothing waits for the reader: it is us who take our time.
+    // No bytes are waiting for the reader, so the server is the slow side.
     if (socket.writableLength === 0 && response.writableLength === 0) socket.setTimeout(idleMs);
     else socket.destroy();
   });

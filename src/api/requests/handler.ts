@@ -1,4 +1,4 @@
-// What a handler is given, already checked, and what it may answer with.
+// The checked request that a handler gets, and the answers it may return.
 
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -10,18 +10,18 @@ import type { ApiContext } from '../api-context.ts';
 import type { ChosenBytes, StoredBytes } from '../answers/choose-bytes.ts';
 
 export interface ApiRequest<R extends Route> {
-  /** Nobody only on routes that are open. */
+  /** Null only on open routes. */
   actor: R['access'] extends 'open' ? Actor | null : Actor;
   params: ParamsOf<R>;
   query: QueryOf<R>;
   body: BodyOf<R>;
-  /** Of a path with `:jobId`: looked up with the owners that the caller may see. */
+  /** The job of a path with `:jobId`, looked up among the owners that the caller may see. */
   job: R['path'] extends `${string}:jobId${string}` ? Job : undefined;
-  /** The engine, acting for the caller: what it changes stands in the audit under their name. */
+  /** The engine, acting for the caller: its changes are audited under the caller's name. */
   engine: EngineContext;
   requestId: string;
   address: string;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
   raw: FastifyRequest;
   reply: FastifyReply;
@@ -30,12 +30,12 @@ export interface ApiRequest<R extends Route> {
 /** A download. */
 export interface BytesAnswer {
   stream: Readable;
-  /** Name of the file for the person who saves it. */
+  /** File name suggested to the person who saves it. */
   name: string;
   contentType: string;
-  /** Length and range of a stored file. Without it the length is unknown before the end. */
+  /** Length and range of a stored file. Without it the length is unknown until the end. */
   stored?: StoredBytes & { chosen: ChosenBytes };
-  /** A picture of a page: shown, not saved, and kept by the browser of the caller. */
+  /** An image of the page: displayed, not saved, and cached by the caller's browser. */
   isShown?: boolean;
 }
 

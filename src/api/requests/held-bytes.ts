@@ -1,5 +1,5 @@
-// Bytes of request bodies that this process has in memory, by client address and in all. A body counts from its first byte
-// until its request is answered, because what was made of it lives as long.
+// Counts the bytes of request bodies in memory, per client address and in total. A body counts from its first byte
+// until its request is answered, because the objects parsed from it live that long.
 import { Gauge } from 'prom-client';
 import { addressGroup } from '../../core/accounts/address-group.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -18,7 +18,7 @@ export class HeldBytes {
     settings: Pick<Settings, 'apiHeldBytes' | 'apiAddressHeldBytes' | 'apiItemsMaxBytes'>,
     { registry }: Pick<Metrics, 'registry'>,
   ) {
-    // A single body of the largest size always fits.
+    // A single body of the maximum size always fits.
     this.#maxOfAddress = Math.max(settings.apiAddressHeldBytes, settings.apiItemsMaxBytes);
     this.#max = Math.max(settings.apiHeldBytes, settings.apiItemsMaxBytes);
     const read = (): number => this.#all;
@@ -32,7 +32,7 @@ export class HeldBytes {
     });
   }
 
-  /** One request of an address. */
+  /** Starts counting one request of an address. */
   open(address: string): { add(bytes: number): void; release(): void } {
     const group = addressGroup(address);
     let held = 0;
@@ -56,13 +56,13 @@ export class HeldBytes {
     if ((this.#ofAddress.get(group) ?? 0) + bytes > this.#maxOfAddress)
       throw new RetryLaterError(
         'RATE_LIMITED',
-        `expected the bodies of all requests from one address to have at most ${this.#maxOfAddress} bytes at once (apiAddressHeldBytes)`,
+        `expected the concurrent requests of one address to have at most ${this.#maxOfAddress} bytes of bodies (apiAddressHeldBytes)`,
         RETRY_MS,
       );
     if (this.#all + bytes > this.#max)
       throw new RetryLaterError(
         'SERVER_BUSY',
-        `the server holds bodies of ${this.#all} bytes, and at most ${this.#max} at once (apiHeldBytes)`,
+        `the server holds ${this.#all} bytes of request bodies, and accepts at most ${this.#max} (apiHeldBytes)`,
         RETRY_MS,
       );
   }

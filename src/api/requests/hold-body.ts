@@ -1,4 +1,4 @@
-// The body of a request on its way into memory: counted as it comes, and bounded in size and time by what its route takes.
+// Counts a request body as it is read into memory, and bounds its size and time by the limits of its route.
 import { type Readable, Transform } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../../contract/accounts.ts';
@@ -17,20 +17,20 @@ export const WITH_ROWS: readonly string[] = [
   'previewReprocess',
 ] satisfies RouteName[];
 
-/** The names of the settings go along for whoever is refused. */
+/** The names of the settings appear in refusals. */
 export interface BodyBounds {
   bodyLimitName: 'apiItemsMaxBytes' | 'apiAccountMaxBytes' | 'apiBodyMaxBytes';
   bodyMsName: 'apiAccountBodyMs' | 'apiBodyMs';
 }
 
-/** Anybody may send a body to routes of accounts: it is small, and comes at once. */
+/** Account routes accept bodies from unauthenticated callers, so these must be small and fast. */
 export function bodyBounds(name: RouteName): BodyBounds {
   if (name in accountRoutes) return { bodyLimitName: 'apiAccountMaxBytes', bodyMsName: 'apiAccountBodyMs' };
   const bodyLimitName = WITH_ROWS.includes(name) ? 'apiItemsMaxBytes' : 'apiBodyMaxBytes';
   return { bodyLimitName, bodyMsName: 'apiBodyMs' };
 }
 
-/** Parts of files go to the store as they come, and count as uploads there. */
+/** Multipart bodies are not counted here: they are streamed to the store, and count as uploads there. */
 export function holdBody(
   held: HeldBytes,
   { slots, engine }: Pick<ApiContext, 'slots' | 'engine'>,
@@ -63,12 +63,12 @@ export function holdBody(
       }
     },
   });
-  // Not a pipeline: that would end the connection before the refusal is sent.
+  // Not `pipeline`, which would close the connection before the refusal is sent.
   payload.once('error', (error) => counted.destroy(error));
   return payload.pipe(counted);
 }
 
-/** A body that is larger than other routes take is an upload of its caller. */
+/** A body over `apiBodyMaxBytes` counts as an upload of its caller. */
 function uploadSlot(
   slots: ApiContext['slots']['uploads'],
   actor: Actor | null,
@@ -82,7 +82,7 @@ function uploadSlot(
       if (release === null)
         throw new RetryLaterError(
           'RATE_LIMITED',
-          `expected at most ${uploadsAtOnce} uploads of one caller at once (uploadsAtOnce); a body over ${apiBodyMaxBytes} bytes (apiBodyMaxBytes) is one`,
+          `expected at most ${uploadsAtOnce} uploads of one caller at once (uploadsAtOnce); a body over ${apiBodyMaxBytes} bytes (apiBodyMaxBytes) counts as an upload`,
           1000,
         );
     },

@@ -1,4 +1,4 @@
-// What a request holds, checked by the schema of its route.
+// Checks the parameters, query and body of a request against the schema of its route.
 import { z } from 'zod';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { InvalidRequestError } from './answer-error.ts';
@@ -14,20 +14,20 @@ export function parseGiven<Schema extends z.ZodType>(
   return parsed.data;
 }
 
-/** A schema goes as deep as what it is given, and the stack ends before that does. */
+/** Schemas are checked recursively, so a deeply nested value overflows the stack. */
 function checked<Schema extends z.ZodType>(schema: Schema, given: unknown, where: string) {
   try {
     return schema.safeParse(given);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new RowmillError('REQUEST_INVALID', `expected the ${where} not to be nested that deep`);
+    throw new RowmillError('REQUEST_INVALID', `the ${where} is nested too deeply`);
   }
 }
 
-/** As JSON writes whole numbers. */
+/** Whole numbers as written in JSON. */
 const DIGITS = /^-?(0|[1-9]\d{0,15})$/;
 
-/** `Number` takes an empty text for 0, and 0x10, 1e1 and +5 for numbers. */
+/** `Number` would accept an empty text as 0, and 0x10, 1e1 and +5. */
 function checkNumbers(schema: z.ZodObject, given: unknown, where: 'params' | 'query'): void {
   const issues = Object.entries(schema.shape).flatMap(([name, field]) => {
     const value = (given as Record<string, unknown>)[name];

@@ -1,11 +1,11 @@
-// The body of every refusal: our fields, and beside them those of RFC 9457. Its length is bounded whatever the request held,
-// and its hint is of use over HTTP.
+// The body of every refusal: our fields and those of RFC 9457. Its length is bounded whatever the request contained,
+// and its hint applies to HTTP clients.
 import type { ErrorAnswer } from '../../contract/route.ts';
 import { ERROR_REGISTRY, type RegisteredError } from '../../core/errors/error-registry.ts';
 import { isErrorCode, type RowmillError } from '../../core/errors/rowmill-error.ts';
 
 const MESSAGE_MAX = 1000;
-/** A command of ours, or an option of one. */
+/** A `rowmill` command, or an option of one. */
 const COMMAND_LINE = /\browmill [a-z]+|(^|[\s`(])--[a-z]/;
 
 export function refusalBody(
@@ -30,7 +30,7 @@ export function refusalBody(
   };
 }
 
-/** The first hint that does not send its reader to the command line; one that is made for HTTP replaces the general one. */
+/** The first hint that does not refer to the command line. A hint written for HTTP replaces the general one. */
 export function apiHintOf(code: string, hint: string): string {
   const entry: RegisteredError = isErrorCode(code) ? ERROR_REGISTRY[code] : ERROR_REGISTRY.INTERNAL_ERROR;
   const own = hint === entry.hint ? undefined : hint;
@@ -39,7 +39,7 @@ export function apiHintOf(code: string, hint: string): string {
   );
 }
 
-/** JOB_NOT_FOUND: Job not found. */
+/** Turns JOB_NOT_FOUND into "Job not found". */
 function titleOf(code: string): string {
   const words = code.toLowerCase().replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,5 +1,5 @@
-// Puts every route of the table on the server: who asks, may they, is the request as it should be, then the handler. Who asks
-// is settled before the body is read.
+// Registers every route of the table: authenticate, authorize, validate, then call the handler. The caller is
+// authenticated before the body is read.
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -42,7 +42,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
         url: route.path,
         bodyLimit: context.engine.settings[bodyBounds(name).bodyLimitName],
         config: bodyBounds(name) as object,
-        // Nothing would ever end a stream that nobody reads.
+        // A HEAD request would open an event stream that is never read or closed.
         exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
         onRequest: (raw, reply) => admit(route, raw, reply, rate, context),
         ...(!route.takesBytes && {
@@ -56,7 +56,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
   }
 }
 
-/** Routes whose handlers read the body by themselves. */
+/** Leaves the body of upload routes to their handlers. */
 function leaveBytes(scope: FastifyInstance): FastifyInstance {
   scope.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
   return scope;
@@ -71,14 +71,14 @@ async function admit(
   rate: RequestRate,
   context: ApiContext,
 ): Promise<void> {
-  // What is open needs no lookup of its caller, so it is answered also while the database is not.
+  // Open routes need no lookup of the caller, so they work while the database is down.
   const isOpen = route.access === 'open';
   const actor = isOpen ? admitAnybody(raw, context) : await authenticate(raw, context);
   if (route.path !== '/healthz') rate.take(callerOf(actor, raw.ip));
   if (actor === null && !isOpen && raw.headers.authorization !== undefined)
     throw new RowmillError(
       'UNAUTHENTICATED',
-      'expected an API key that is known, not revoked and not expired, as Bearer rmk_…',
+      'unknown, revoked or expired API key; expected `Authorization: Bearer rmk_…`',
     );
   checkAllowed(actor, route);
   checkIdempotencyKey(route, raw);
@@ -142,7 +142,7 @@ async function answer(
   return sendText(reply, raw, { text: JSON.stringify(sent), type: 'application/json; charset=utf-8' });
 }
 
-/** To its end also when the client is gone: it can come back for the answer. */
+/** Runs to completion even if the client disconnects, because it can retry with the same key and get the answer. */
 async function handleOnce(
   route: Route,
   reserved: Extract<Reserved, { kind: 'new' }>,
@@ -165,7 +165,7 @@ function sendAgain(reply: FastifyReply, { status, text }: { status: number; text
   return status === 204 ? reply.send() : reply.type('application/json; charset=utf-8').send(text);
 }
 
-/** A job of somebody else is answered like one that is missing. */
+/** A job of another owner is answered like a missing one. */
 async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
   const job = await readVisibleJob(context.engine.db, jobId, seenBy(actor));
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
@@ -174,14 +174,14 @@ async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
 
 const NO_QUERY = z.strictObject({});
 
-/** A name that would be ignored is refused, also where the route has no query. */
+/** Refuses unknown parameters, also on routes without a query, because they would be ignored. */
 function queryOf(route: Route, raw: FastifyRequest): unknown {
   const schema = route.query ?? NO_QUERY;
   const query = parse(schema, withoutAliases(schema, raw.query as Record<string, unknown>), 'query');
   return route.query && query;
 }
 
-/** Paging parameters under the names that handlers know. */
+/** Renames aliases of paging parameters to the names that handlers use. */
 function withoutAliases(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
   const query = { ...given };
   for (const [alias, name] of Object.entries(PAGE_ALIASES)) {
@@ -196,7 +196,7 @@ function withoutAliases(schema: z.ZodObject, given: Record<string, unknown>): Re
 
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
   if (!schema) return undefined;
-  // The database stores no NUL, so nothing is found by it.
+  // PostgreSQL cannot store NUL, so nothing could match it.
   if (
     where !== 'body' &&
     Object.values(given ?? {})
@@ -207,7 +207,7 @@ function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 
   return parseGiven(schema, given === undefined ? {} : given, where);
 }
 
-/** In rows what the database cannot store is replaced, and their use cases look at the rest; elsewhere it is refused. */
+/** Unstorable characters are replaced in rows, whose use cases check the rest; elsewhere they are refused. */
 function bodyOf(name: keyof Routes, raw: FastifyRequest): unknown {
   const body = parse((ROUTES[name] as Route).body, raw.body, 'body');
   if (body !== undefined && !WITH_ROWS.includes(name)) checkStorable(body);

@@ -18,19 +18,19 @@ function notes() {
   return { noting, said, registry };
 }
 
-test('a page of a list says where it began and ended, and a slow request that it was slow', async () => {
+test('logs where a list page starts and ends, and slow requests', async () => {
   const { noting, said, registry } = notes();
   const requestId = 'r';
   noting.note('getStats', 3, { requestId, query: {}, answer: {} });
   noting.note('listItems', 3, { requestId, query: { cursor: 'a' }, answer: { items: [1, 2], next: 'b' } });
   noting.note('listItems', 1000, { requestId, query: {}, answer: { items: [], next: null } });
   noting.note('getStats', 5000, { requestId, query: {}, answer: {} });
-  // As long as it was asked to work.
+  // The caller chooses how long a slice runs.
   noting.note('sliceJob', 5000, { requestId, query: {}, answer: {} });
   expect(said).toEqual([
-    'debug a page of a list listItems a b 2',
-    'warn a request was slow listItems   0',
-    'warn a request was slow getStats   ',
+    'debug list page served listItems a b 2',
+    'warn slow request listItems   0',
+    'warn slow request getStats   ',
   ]);
   expect(await registry.metrics()).toContain('rowmill_request_ms_count{route="listItems"} 2');
 });

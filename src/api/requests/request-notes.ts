@@ -1,10 +1,11 @@
-// What requests took: for Prometheus by route, in the log when one was slow, and for lists where the page began and ended.
+// Records request durations: a histogram per route, a log line for slow requests, and for lists where the page starts
+// and ends.
 import { Histogram } from 'prom-client';
 import type { RouteName } from '../../contract/routes.ts';
 import type { ApiContext } from '../api-context.ts';
 
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
-/** Its caller chooses how long it takes. */
+/** The caller chooses how long this one takes. */
 const LONG_ROUTE: RouteName = 'sliceJob';
 
 export class RequestNotes {
@@ -17,22 +18,22 @@ export class RequestNotes {
     this.#slowMs = engine.settings.apiSlowMs;
     this.#ms = new Histogram({
       name: 'rowmill_request_ms',
-      help: 'From the parsed request to the answer of its handler',
+      help: 'Time from the parsed request to the answer of its handler',
       labelNames: ['route'],
       buckets: BUCKETS_MS,
       registers: [metrics.registry],
     });
   }
 
-  /** Cursors are shown as handlers have them: which row a page began at can be read from them. */
+  /** Logs unsigned cursors, which show the row a page starts at. */
   note(route: RouteName, ms: number, { requestId, query, answer }: Noted): void {
     this.#ms.observe({ route }, ms);
     const isSlow = ms >= this.#slowMs && route !== LONG_ROUTE;
     const page = pageOf(query, answer);
     if (!isSlow && page === null) return;
     const detail = { requestId, route, ms: Math.round(ms), ...page };
-    if (isSlow) this.#log.warn(detail, 'a request was slow');
-    else this.#log.debug(detail, 'a page of a list');
+    if (isSlow) this.#log.warn(detail, 'slow request');
+    else this.#log.debug(detail, 'list page served');
   }
 }
 

@@ -20,7 +20,7 @@ function rateAt(limits: { perSecond: number; burst: number }) {
   return { rate, clock, takes };
 }
 
-test('a caller has the burst at once and then the rate', () => {
+test('a caller may send a burst at once, and then at the rate', () => {
   const { rate, clock, takes } = rateAt({ perSecond: 2, burst: 5 });
   expect(takes('a', 100)).toBe(5);
   expect(() => rate.take('a')).toThrow(
@@ -35,12 +35,12 @@ test('a caller has the burst at once and then the rate', () => {
   expect(takes('a', 100)).toBe(5);
 });
 
-test('callers that are quiet are forgotten, and their number is bounded', () => {
+test('forgets quiet callers, and bounds their number', () => {
   const { rate, clock, takes } = rateAt({ perSecond: 1, burst: 2 });
   for (let i = 0; i < 1000; i += 1) takes(`address ${i}`, 1);
   expect(rate.callers).toBe(1000);
   clock.ms += 2000;
-  takes('somebody', 1);
+  takes('another', 1);
   expect(rate.callers).toBe(1);
   for (let i = 0; i < 30_000; i += 1) {
     clock.ms += 0.001;
@@ -49,7 +49,7 @@ test('callers that are quiet are forgotten, and their number is bounded', () => 
   expect(rate.callers).toBeLessThanOrEqual(20_001);
 });
 
-test('a key counts apart from its person, and people apart from their address', () => {
+test('counts keys apart from their user, and users apart from their address', () => {
   const ann = { ...LOCAL_ACTOR, userId: 'ann', via: 'session' as const };
   const names = [
     callerOf(ann, '10.0.0.1'),

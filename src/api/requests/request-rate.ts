@@ -1,5 +1,5 @@
-// How many requests one caller may send: a bucket of tokens for each, in the memory of this process. Buckets that are full
-// again are forgotten, and of too many callers the ones that were quiet longest.
+// Limits the requests of a caller with a token bucket, in the memory of this process. Full buckets are dropped; with
+// too many callers, those that were quiet longest are dropped first.
 import { addressGroup } from '../../core/accounts/address-group.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Actor } from './actor.ts';
@@ -10,7 +10,7 @@ const MAX_CALLERS = 20_000;
 export interface RateLimits {
   /** Requests per second, on average. */
   perSecond: number;
-  /** Requests at once. */
+  /** Requests allowed at once. */
   burst: number;
 }
 
@@ -34,7 +34,7 @@ export class RequestRate {
     return this.#buckets.size;
   }
 
-  /** Throws when the caller has to wait. */
+  /** Throws if the caller has to wait. */
   take(caller: string): void {
     const { perSecond, burst } = this.#limits;
     const nowMs = this.#nowMs();
@@ -64,7 +64,7 @@ export class RequestRate {
   }
 }
 
-/** Keys count apart from the person, people apart from others at their address. */
+/** Keys count separately from their user, and users separately from others at the same address. */
 export function callerOf(actor: Actor | null, address: string): string {
   if (actor === null || actor.via === 'none') return `address ${addressGroup(address)}`;
   return actor.via === 'key' ? `key ${actor.keyId}` : `user ${actor.userId}`;

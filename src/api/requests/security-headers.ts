@@ -1,7 +1,7 @@
-// Headers of every response: nothing is framed, sniffed, cached or sent elsewhere, and no script runs that is not ours.
+// Security headers of every response: no framing, sniffing, caching or referrer, and only our own scripts.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** Styles with the nonce are those that the page's own libraries add. */
+/** The nonce allows the styles that libraries of the page add at run time. */
 export function contentSecurityPolicy(nonce?: string): string {
   return [
     "default-src 'none'",
@@ -23,7 +23,7 @@ export function addSecurityHeaders(app: FastifyInstance, options: { isHttps: boo
   app.addHook('onSend', async (_request, reply) => setSecurityHeaders(reply, options));
 }
 
-/** For a response that no hook sees. */
+/** For responses that bypass the hooks. */
 export function setSecurityHeaders(reply: FastifyReply, { isHttps }: { isHttps: boolean }): void {
   const headers: Record<string, string> = {
     'content-security-policy': contentSecurityPolicy(),

@@ -1,5 +1,5 @@
-// The cookie that holds the token of a session. With https its name keeps other hosts and plain connections from setting
-// it; without, it has another name, so that the two are never taken for each other.
+// The cookie that holds the session token. With https its `__Host-` name keeps other hosts and plain connections from
+// setting it; without https it has a different name, so that the two are never confused.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from '../../platform/settings.ts';
 
@@ -13,7 +13,7 @@ function cookieName(settings: CookieSettings): string {
   return isHttps(settings) ? '__Host-rowmill' : 'rowmill_session';
 }
 
-/** Null when there is none, or more than one: which of them is ours cannot be told. */
+/** Null if there is none, or more than one: it is unclear which one is ours. */
 export function readSessionCookie(request: FastifyRequest, settings: CookieSettings): string | null {
   const name = cookieName(settings);
   const values = (request.headers.cookie ?? '')

@@ -1,9 +1,9 @@
-// How much of something one caller has under way in this process.
+// Counts what each caller has in flight in this process, up to a maximum.
 
 export class Slots {
   readonly #taken = new Map<string, number>();
 
-  /** Gives back the place when called, once or more often; null when all are taken. */
+  /** Returns an idempotent function that releases the slot; null if all slots are taken. */
   take(who: string, max: number): (() => void) | null {
     const taken = this.#taken.get(who) ?? 0;
     if (taken >= max) return null;

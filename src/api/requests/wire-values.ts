@@ -1,10 +1,10 @@
-// Values as they go over the wire.
+// Converts values to their form on the wire.
 import type { z } from 'zod';
 import type { json } from '../../contract/values.ts';
 
 export type Json = z.infer<typeof json>;
 
-/** What a jsonb column holds; null where it holds nothing. */
+/** The value of a jsonb column; null for an empty column. */
 export function asJson(value: unknown): Json {
   return (value ?? null) as Json;
 }
@@ -15,7 +15,7 @@ export function timeOrNull(time: Date | null): string | null {
 
 const LATEST_MS = Date.UTC(9000, 0);
 
-/** A time that a client gave, as one that the database can hold: offsets and years have other bounds there. */
+/** Clamps a time from a client to the range that the database can store. */
 export function boundedTimeMs(text: string): number {
   return Math.min(LATEST_MS, Math.max(0, Date.parse(text)));
 }

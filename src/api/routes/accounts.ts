@@ -1,4 +1,4 @@
-// First-run setup, sessions, people, teams and API keys. Without accounts there is only the person at the machine.
+// First-run setup, sessions, users, teams and API keys. With authentication `none` there is only the local caller.
 import type { accountRoutes } from '../../contract/accounts.ts';
 import { maySeeAll, scopesOf } from '../../contract/permission.ts';
 import type { AnswerOf } from '../../contract/route.ts';
@@ -48,7 +48,7 @@ const handlers: Handlers<typeof accountRoutes> = {
   getSession: async ({ actor }) => toSession(actor),
   confirmSession: async ({ actor, body, engine }, context) => {
     const { sessionId: tokenHash, userId } = actor;
-    if (tokenHash === null) throw new RowmillError('FORBIDDEN', 'expected a session, the caller has a key');
+    if (tokenHash === null) throw new RowmillError('FORBIDDEN', 'expected a session, got an API key');
     proven(await confirmSession(engine, { userId, password: body.password, tokenHash }));
     return begunSession(tokenHash, context);
   },
@@ -95,17 +95,17 @@ const handlers: Handlers<typeof accountRoutes> = {
   },
   revokeKey: async ({ actor, params, engine }) => {
     const { keyId } = params;
-    // A key without the scope admin knows of no other key.
+    // A key without the scope admin may not see other keys.
     if (!actor.scopes.includes('admin') && keyId !== actor.keyId) throw keyNotFound(keyId);
     await revokeKey(engine, keyId, maySeeAll(actor) ? null : [actor.userId]);
     return undefined;
   },
 };
 
-/** How long to stay away when too many passwords wait to be hashed. */
+/** Retry-After when too many passwords wait to be hashed. */
 const BUSY_MS = 5000;
 
-/** What there is without accounts. */
+/** Routes that work without accounts. */
 const WITHOUT_ACCOUNTS: readonly string[] = ['getSetup', 'getSession', 'signOut'];
 
 export const accountHandlers = Object.fromEntries(
@@ -133,23 +133,18 @@ function proven<Proof extends { kind: string }>(
   proof: Proof,
 ): Exclude<Proof, { kind: 'wrong' } | { kind: 'throttled' }> {
   if ('retryAfterMs' in proof)
-    throw new RetryLaterError(
-      'SIGN_IN_THROTTLED',
-      'there were too many attempts',
-      Number(proof.retryAfterMs),
-    );
-  if (proof.kind === 'wrong')
-    throw new RowmillError('SIGN_IN_FAILED', 'the name or the password is not right');
+    throw new RetryLaterError('SIGN_IN_THROTTLED', 'too many attempts', Number(proof.retryAfterMs));
+  if (proof.kind === 'wrong') throw new RowmillError('SIGN_IN_FAILED', 'the name or the password is wrong');
   return proof as Exclude<Proof, { kind: 'wrong' } | { kind: 'throttled' }>;
 }
 
 async function begunSession(tokenHash: Buffer, context: ApiContext): Promise<Session> {
   const actor = await sessionActor(tokenHash, context);
-  if (!actor) throw new RowmillError('UNAUTHENTICATED', 'the session has ended already');
+  if (!actor) throw new RowmillError('UNAUTHENTICATED', 'the session has already ended');
   return toSession(actor);
 }
 
-/** A key can do what its owner can, and one that a key makes no more than that key. */
+/** A key has at most the scopes of its owner, and one created with a key at most those of that key. */
 function checkScopes(actor: Actor, scopes: readonly Scope[]): void {
   const allowed = actor.via === 'key' ? actor.scopes : scopesOf(actor.role);
   const over = scopes.filter((scope) => !allowed.includes(scope));

@@ -1,4 +1,4 @@
-// The handler of every route.
+// Handlers of all routes.
 import type { Routes } from '../../contract/routes.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { accountHandlers } from './accounts.ts';

@@ -1,4 +1,4 @@
-// What the owner of a job can do with it while it runs and afterwards.
+// Actions of an owner on a job, while it runs and afterwards.
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { rangesOf } from '../../core/items/seq-ranges.ts';
@@ -35,9 +35,13 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
 
   async sealJob({ engine, job }, { notifier }) {
     if (job.source !== null && job.sealedAt === null)
-      throw new RowmillError('JOB_CONFLICT', `job ${job.jobId} is sealed when its file was read to the end`, {
-        hint: 'Only jobs made of items are sealed by a request.',
-      });
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `job ${job.jobId} is sealed automatically at the end of its file`,
+        {
+          hint: 'Seal only jobs that were created from items.',
+        },
+      );
     const itemCount = await sealJob(engine, job.jobId);
     await notifier.hint();
     return { itemCount };

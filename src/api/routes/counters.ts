@@ -1,5 +1,5 @@
-// Counters: what the caller's owners have in them, and what is shared by all. Nothing of somebody else's can be told from
-// nothing at all.
+// Counters of the caller's owners, and shared ones. A counter that only other owners have values in looks like an
+// empty one.
 import type { z } from 'zod';
 import type { counter, counterRoutes, counterRow } from '../../contract/counters.ts';
 import { EVERYBODY } from '../../core/items/counter.ts';
@@ -54,7 +54,7 @@ export const counterHandlers: Handlers<typeof counterRoutes> = {
     const stored = await knownCounter(context, params.counter);
     const values = await readCounter(context.reads, stored.counterId, owners, keyOf(scope, entity));
     if (values.length === 0)
-      throw new RowmillError('COUNTER_NOT_FOUND', `there is nothing of it in the counter ${stored.name}`);
+      throw new RowmillError('COUNTER_NOT_FOUND', `the counter ${stored.name} has no value for it`);
     const sums = stored.measures.map((_, at) =>
       values.reduce((sum, { measured }) => sum + (measured[at] ?? 0), 0),
     );
@@ -92,7 +92,7 @@ function keyOf(scope: string | undefined, entity: string | undefined) {
   if (scope !== undefined) return entity === undefined ? { scope } : { scope, entity };
   if (entity !== undefined) return { entity };
   throw new RowmillError('COUNTER_INVALID', 'expected a scope, an entity or both', {
-    hint: 'Ask for the counter itself to get its total.',
+    hint: 'Use GET /api/counters/:counter for the total.',
   });
 }
 
@@ -116,7 +116,7 @@ async function answerPage(
   const owners = readableOwners(actor, query.all);
   const stored = await knownCounter(context, name);
   const sort = sortOf(stored, query);
-  // What the list is of is told apart by an id: two texts of a thousand bytes would be too much for an address.
+  // A derived id identifies the scope or entity: two texts of a thousand bytes would be too long for a URL.
   const cursor = {
     list: `counter ${name} ${list}${of === undefined ? '' : ` ${derivedId(of)}`}`,
     sort: sort ? `${query.sortBy} ${query.order}` : 'name',

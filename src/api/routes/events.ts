@@ -1,4 +1,4 @@
-// Event streams: who may listen to what, at the beginning and as long as they listen.
+// Event streams: checks the permission of the caller at the start and for as long as the stream is open.
 import type { eventRoutes } from '../../contract/events.ts';
 import type { Route } from '../../contract/route.ts';
 import { readVisibleJob } from '../../store/views/jobs/read-job.ts';
@@ -38,7 +38,7 @@ async function sendStream(
     caller: actor!.userId,
     scope,
     lastEventId: given ?? (query as { lastEventId?: number }).lastEventId,
-    // The session or the key may have ended, the role or the team may have changed.
+    // The session or key may have expired, and the role or team may have changed.
     mayListen: async () => {
       const now = await authenticate(raw, context);
       checkAllowed(now, { access: 'viewer', scope: 'read' });
@@ -49,7 +49,7 @@ async function sendStream(
   void reply
     .header('content-type', 'text/event-stream; charset=utf-8')
     .header('cache-control', 'no-store, no-transform')
-    // Proxies such as nginx would hold events back.
+    // Keeps proxies such as nginx from buffering events.
     .header('x-accel-buffering', 'no')
     .send(stream.output);
 }

@@ -1,4 +1,4 @@
-// Results as files: streamed, prepared in the background, or left by the job when it ended.
+// Results as files: streamed, prepared in the background, or written when the job finished.
 import { Readable } from 'node:stream';
 import type { fileRoutes } from '../../contract/files.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -30,7 +30,7 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
       );
     const bytes = file.bytes ?? (await engine.blobs.head(blobKey))?.bytes;
     if (bytes === undefined) throw notFound();
-    // A key is written once.
+    // A blob key is written only once, so it identifies the content.
     const etag = `"${sha256 ?? blobKey.slice(blobKey.lastIndexOf('/') + 1)}"`;
     const modifiedAt = new Date(file.createdAt);
     const chosen = chooseBytes(raw, reply, { bytes, etag, modifiedAt });

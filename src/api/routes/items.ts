@@ -1,4 +1,4 @@
-// Rows of a job: pages, one row with its history, errors by group, rates over time, what is not done yet.
+// Rows of a job: pages, one row with its history, error groups, rates over time, and unfinished rows.
 import type { itemRoutes } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 import { type ActivityRow, jobActivityPage } from '../../store/views/jobs/job-activity-page.ts';
@@ -22,7 +22,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
   listTree,
   listErrors: async ({ job, query }, { reads }) => {
     const { limit, cursor: after, search } = query;
-    // Groups change places while the job runs: a page begins behind as many as were shown.
+    // The order of groups changes while the job runs, so a page starts after the number of groups already shown.
     const cursor = {
       list: `errors ${job.jobId}`,
       sort: '-failed',

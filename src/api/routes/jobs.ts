@@ -1,4 +1,4 @@
-// Jobs: made, looked at, changed, removed.
+// Creates, reads, changes and deletes jobs.
 import type { jobRoutes } from '../../contract/jobs.ts';
 import { checkPays, type JobBudget } from '../../core/limits/budget.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';

@@ -1,4 +1,4 @@
-// What runs, what it may use, who shares it; health for machines.
+// Pipelines, sources, resources, owners, workers, statistics, the audit log, and health checks.
 import type { operationRoutes } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
@@ -130,7 +130,7 @@ function toEntry(row: AuditRow) {
   return { ...row, at: row.at.toISOString(), detail: asJson(row.detail) };
 }
 
-/** What was left out is not there: null is a value of its own. */
+/** Leaves out undefined fields. Null is a value. */
 function given<T extends object>(change: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,4 +1,4 @@
-// Files that are sent in parts.
+// Files uploaded in parts.
 import { Readable } from 'node:stream';
 import type { uploadRoutes } from '../../contract/uploads.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -49,7 +49,7 @@ function shownUpload({ uploadId, name, bytes, received, jobId, expiresAt }: Uplo
   return { uploadId, name, bytes, offset: received, jobId, expiresAt: expiresAt.toISOString() };
 }
 
-/** RFC 9530; other algorithms than this one do not count. In hex. */
+/** The SHA-256 of a Content-Digest header (RFC 9530) in hex. Other algorithms are ignored. */
 function digestOf(header: string | string[] | undefined): string | null {
   const found = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43}=):/.exec(String(header ?? ''));
   return found ? Buffer.from(found[1]!, 'base64').toString('hex') : null;

@@ -1,4 +1,4 @@
-// Webhooks of the caller, and what became of the messages to them.
+// Webhooks of the caller, and their deliveries.
 import type { z } from 'zod';
 import type { delivery, webhook, webhookRoutes } from '../../contract/webhooks.ts';
 import { decodeCursor } from '../../core/paging/cursor.ts';
@@ -16,7 +16,7 @@ import { RetryLaterError } from '../requests/answer-error.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import type { Handlers } from '../requests/handler.ts';
 
-/** As many as other messages to one host: a receiver that is slow to answer is not asked by dozens of requests. */
+/** The same limit as for other messages to one host, so that a slow receiver does not get dozens of requests. */
 const TESTS_AT_ONCE = 2;
 
 export const webhookHandlers: Handlers<typeof webhookRoutes> = {
