@@ -74,9 +74,7 @@ async function drain(entry: Entry, workers: readonly ContestantClient[], itemCou
   await new Promise<void>((resolve, reject) => {
     const stall = setTimeout(() => {
       const finished = workers.reduce((sum, worker) => sum + worker.finished, 0);
-      reject(
-        new Error(`expected ${entry.key} to drain ${itemCount} items, but it is stuck at ${finished}`),
-      );
+      reject(new Error(`expected ${entry.key} to drain ${itemCount} items, but it is stuck at ${finished}`));
     }, STALL_MS);
     for (const worker of workers) {
       worker.onProgress = () => {
