@@ -1,5 +1,5 @@
-// Child side of api.ts: fills a job with ended items, then asks a server that runs in a process of its own, while a worker
-// in another one works on a second job. Prints one JSON line.
+// Child process of api.ts: fills a job with finished items, then measures requests to a server in a separate process,
+// while a worker in another process runs a second job. Prints one JSON line.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
@@ -31,7 +31,7 @@ const pipeline = definePipeline({
   ],
 });
 
-/** A finished job, written past the engine: how it was run is not the question. */
+/** Creates a finished job with SQL, bypassing the engine, because its execution is not measured. */
 async function fill() {
   const rowmill = await openRowmill({ databaseUrl: task.databaseUrl, settings });
   const { jobId } = await rowmill.createJob(pipeline, { ownerId: 'local' });
@@ -114,7 +114,7 @@ function* numbered(count) {
 
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
-/** Milliseconds until the whole answer was there. */
+/** Milliseconds until the complete response was received. */
 function ask(url) {
   const startedMs = performance.now();
   return new Promise((resolve, reject) => {
@@ -149,7 +149,7 @@ function median(times) {
   return times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
 }
 
-/** One after the other, so that whatever else happens meets both. */
+/** Alternates first and last pages, so that other load affects both equally. */
 async function deepOf(first, last) {
   const times = { first: [], last: [] };
   for (let n = 0; n < task.pairs; n += 1) {

@@ -1,5 +1,4 @@
-// How fast the API answers while a job runs: the state of that job, pages of a large one, and its last page against its
-// first.
+// Measures the API while a job runs: the state of that job, pages of a large job, and the last page against the first.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Parent side: starts a contestant in its own process, with the Node binary that runs the bench, and calls it over IPC.
+// Parent process: starts a contestant in its own process, with the Node binary that runs the bench, and calls it over
+// IPC.
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Contestant, ContestantOptions, Entry } from './contestant.ts';
 
@@ -36,7 +37,7 @@ export class ContestantClient {
   constructor(entry: Entry, options: ContestantOptions) {
     const moduleUrl = new URL(`contestants/${entry.file}`, import.meta.url).href;
     const processFile = new URL('contestant-process.ts', import.meta.url);
-    // A contestant's own logging goes to stderr: stdout belongs to the results.
+    // A contestant's logs go to stderr; stdout is for the results.
     this.#child = fork(processFile, [moduleUrl, JSON.stringify(options)], {
       execArgv: process.execArgv,
       stdio: ['ignore', 2, 2, 'ipc'],
@@ -44,7 +45,7 @@ export class ContestantClient {
     this.#exited = new Promise((resolve) => {
       this.#child.once('exit', (code) => {
         for (const { reject } of this.#waiting.values()) {
-          reject(new Error(`expected the ${entry.key} process to answer, but it ended with code ${code}`));
+          reject(new Error(`expected the ${entry.key} process to answer, but it exited with code ${code}`));
         }
         this.#waiting.clear();
         resolve();
@@ -73,7 +74,7 @@ export class ContestantClient {
     return reply.result!;
   }
 
-  /** Closes the contestant's connections and ends its process, by force if it does not end by itself. */
+  /** Closes the contestant's connections and stops its process; kills the process if it does not exit. */
   async end(): Promise<void> {
     if (!this.#child.connected) return this.#exited;
     const force = setTimeout(() => this.#child.kill('SIGKILL'), 20_000);

@@ -1,4 +1,4 @@
-// Child side: holds one contestant and answers the requests of contestant-client.ts over the IPC channel.
+// Child process: runs one contestant and answers the requests of contestant-client.ts over the IPC channel.
 import type { Contestant, CreateContestant } from './contestant.ts';
 import { monotonicMs, type Progress, type Reply, type Request } from './contestant-client.ts';
 
@@ -6,7 +6,7 @@ const [moduleUrl, optionsJson] = process.argv.slice(2);
 const { createContestant } = (await import(moduleUrl!)) as { createContestant: CreateContestant };
 const contestant: Contestant = createContestant(JSON.parse(optionsJson!));
 
-// Progress is sent at most every few milliseconds, but with the time of the last item, so the drain time stays exact.
+// Progress is sent at most every few milliseconds, with the time of the last item, so the drain time stays exact.
 const progress: Progress = { kind: 'progress', finished: 0, atMs: 0 };
 let progressTimer: NodeJS.Timeout | null = null;
 function onFinished(items: number): void {

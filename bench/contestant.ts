@@ -1,36 +1,36 @@
-// What a system must offer to take part in the bench. Every contestant is created inside a child process of its own
-// (contestant-process.ts), one process to enqueue and one per worker, so no garbage collector or event loop is shared.
+// Interface of a system that takes part in the bench. Every contestant runs in its own child process
+// (contestant-process.ts), one to enqueue and one per worker, so none shares a garbage collector or an event loop.
 
 export interface ContestantOptions {
   databaseUrl: string;
-  /** Items which this run enqueues and drains. */
+  /** Number of items that this run enqueues and drains. */
   itemCount: number;
   /** Upper bound for one claim, or null for the contestant's best. */
   claimSize: number | null;
 }
 
 export interface Contestant {
-  /** Makes the schema in an empty database. Called once per database, not timed. */
+  /** Creates the schema in an empty database. Called once per database, not timed. */
   setup(): Promise<void>;
-  /** Puts `itemCount` items ({ n: 0 } .. { n: itemCount - 1 }) into the queue; timed. Null: nothing to enqueue. */
+  /** Enqueues `itemCount` items ({ n: 0 } .. { n: itemCount - 1 }); timed. Null if there is nothing to enqueue. */
   enqueue: (() => Promise<void>) | null;
-  /** Opens connections and loads code, not timed: drain starts from a worker which is ready but not yet claiming. */
+  /** Opens connections and loads code, not timed: the drain starts with a worker that is ready but not claiming yet. */
   prepareWorker(): Promise<void>;
-  /** Starts claiming. Calls `onFinished(n)` whenever n more items are done, if possible once they are committed. */
+  /** Starts claiming. Calls `onFinished(n)` when n more items are done, after their commit if possible. */
   startWorker(onFinished: (items: number) => void): Promise<void>;
   /**
-   * The end of the drain: the time (monotonicMs) at which the outcome of every item in the database was committed, or
-   * null when `onFinished` is only called after the commit, so that the last call is the end. Called on every worker
-   * once all items are reported.
+   * Returns the end of the drain: the time (monotonicMs) at which the outcome of every item was committed. Null if
+   * `onFinished` is only called after the commit, so that its last call is the end. Called on every worker once all
+   * items are reported.
    */
   settle(): Promise<number | null>;
-  /** Reads from the database how many items are finished: the proof that the drain was one. */
+  /** Counts finished items in the database, to verify the drain. */
   countFinished(): Promise<number>;
   /** Stops the worker, if one was started, and closes every connection. */
   close(): Promise<void>;
   /**
-   * Runs small jobs one after another and returns for each the milliseconds from the commit of its last item's outcome
-   * until the job is visible as finished. Only for systems which know jobs of many items.
+   * Runs small jobs one after another and returns for each the milliseconds from the commit of its last outcome until
+   * the job is visible as finished. Only for systems with jobs of many items.
    */
   measureFinishLag?: (jobs: number) => Promise<number[]>;
 }
@@ -38,7 +38,7 @@ export interface Contestant {
 /** Each file in contestants/ exports a function of this shape as `createContestant`. */
 export type CreateContestant = (options: ContestantOptions) => Contestant;
 
-/** The work of one item, the same for all. */
+/** The handler of one item, the same for all contestants. */
 export async function handleItem(item: { n: number }): Promise<{ ok: true; n: number }> {
   return { ok: true, n: item.n };
 }
@@ -48,7 +48,7 @@ export interface Entry {
   file: string;
   /** The limit has no queue: it only takes part in `drain`. */
   isLimit: boolean;
-  /** Part of the items that a contestant gets which is so slow that it would take most of the time. */
+  /** Share of the items; below 1 for a contestant so slow that it would take most of the time. */
   share: number;
 }
 

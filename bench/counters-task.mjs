@@ -1,4 +1,4 @@
-// Child side of counters.ts: one question in a process of its own. Prints one JSON line.
+// Child process of counters.ts: runs one measurement. Prints one JSON line.
 import { checkCounters } from '../dist/engine/counters/check-counters.js';
 import { registerDefinitions } from '../dist/engine/counters/known-counters.js';
 import { flushOutcomes } from '../dist/engine/flush/flush-outcomes.js';
@@ -18,7 +18,7 @@ const notes = defineCounter({
 });
 const SCOPES = 20;
 
-/** The same entities in every run. */
+/** A fixed seed, so every run draws the same entities. */
 let state = 12345;
 function draw(below) {
   state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
@@ -56,7 +56,10 @@ async function newJob(items) {
   return jobId;
 }
 
-/** Claims a batch and flushes it, with a contribution of each item if it counts; the time of the flush in ms. */
+/**
+ * Claims and flushes a batch, with a contribution per item if `keyOfSeq` is given. Returns the time of the flush in
+ * ms.
+ */
 async function flushBatch(jobId, batch, keyOfSeq) {
   const claim = await claimItems(db, {
     jobId,
@@ -94,7 +97,7 @@ async function flushBatch(jobId, batch, keyOfSeq) {
   return performance.now() - startedMs;
 }
 
-/** The flush of so many items, without and with a contribution each, by turns; µs per item. */
+/** Alternates flushes without and with a contribution per item. Returns µs per item. */
 async function flushes({ items, entities, batch }) {
   const jobs = { plain: await newJob(items), counting: await newJob(items) };
   const spentMs = { plain: 0, counting: 0 };
@@ -112,10 +115,10 @@ async function flushes({ items, entities, batch }) {
   return { plainUs: (spentMs.plain / items) * 1000, countingUs: (spentMs.counting / items) * 1000 };
 }
 
-/** In `endAll` the same. */
+/** Must equal the formula in the SQL of `endAll`. */
 const scattered = (seq, entities) => (seq * 7919) % entities;
 
-/** Ends a job at once, as its flushes would have, with a contribution of each item if it counts. */
+/** Finishes a job with SQL, as its flushes would, with a contribution per item if `countsOver` is not 0. */
 async function endAll(jobId, items, countsOver) {
   await statement(
     `insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result)
@@ -145,7 +148,10 @@ async function endAll(jobId, items, countsOver) {
     ]);
 }
 
-/** Every item of a job runs again: the reprocess in ms, and the flushes in µs per item, without and with a contribution. */
+/**
+ * Reruns all items of a job. Returns the reprocess in ms and the flushes in µs per item, without and with
+ * contributions.
+ */
 async function again({ items, entities, batch, rounds }) {
   const jobs = { plain: await newJob(items), counting: await newJob(items) };
   await endAll(jobs.plain, items, 0);
@@ -198,7 +204,7 @@ function drawKeys(rows, entities) {
   return [...chosen];
 }
 
-/** As the flush does it: entries, entities, deltas of scopes and contributions. */
+/** All writes of a flush: entries, entities, scope deltas and contributions. */
 async function change(jobId, keys, generation) {
   await db.transaction(async (tx) => {
     const measured = [50, 3, 10];
@@ -210,7 +216,7 @@ async function change(jobId, keys, generation) {
   });
 }
 
-/** The update of rows that are there, as one statement per table: with CASE expressions, or with typed arrays. */
+/** Updates existing rows with one statement per table: with CASE expressions here, with typed arrays below. */
 async function updateByCase(keys) {
   const when = (column, value, literal) =>
     `case ${column} ${keys.map((n) => `when ${literal(n)} then ${value}`).join(' ')} end`;
@@ -253,7 +259,7 @@ async function updateByUnnest(keys) {
   });
 }
 
-/** All that the flush does with them: rows that are missing are added, and rows are locked in order. */
+/** Changes entries as a flush does: adds missing rows and locks rows in order. */
 async function changeAll(jobId, keys) {
   const changes = keys.map((n) => ({ counterId, ...keyOf(n), replaced: 0, measured: [50, 3, 10] }));
   await db.transaction((tx) => changeEntries(tx, { jobId, generation: 1, phase: 0 }, changes));
@@ -264,7 +270,7 @@ function spread(times) {
   return { best: sorted[0], median: sorted[Math.floor(sorted.length / 2)], worst: sorted.at(-1) };
 }
 
-/** By turns, in ms per batch. */
+/** Alternates the kinds of update. Returns ms per batch. */
 async function compareWithCase({ entities, rows, rounds }) {
   await fill(0, entities);
   const jobId = await newJob(1);
@@ -288,11 +294,11 @@ async function compareWithCase({ entities, rows, rounds }) {
   };
 }
 
-/** What a batch costs among few rows, and among as many as `existing`, in ms. */
+/** Cost of a batch among few rows, and among `existing` rows, in ms. */
 async function compareWithExisting({ entities, existing, batch, rounds }) {
   const jobId = await newJob(1);
   const measure = async (generation) => {
-    // The same batches twice: the first time the pages come into memory.
+    // Each batch runs twice: the first pass loads the pages into memory.
     const batches = Array.from({ length: rounds }, () => drawKeys(batch, entities));
     for (const [at, keys] of batches.entries()) await change(jobId, keys, generation + at);
     const times = [];

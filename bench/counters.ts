@@ -1,5 +1,5 @@
-// What exact counters cost: the flush of rows with and without a contribution each, the first time and again, when it
-// takes back what the row contributed before; updates with typed arrays against CASE expressions; and a batch among many
+// Measures the cost of exact counters: flushes with and without a contribution per row, in a first run and in a rerun
+// that takes back earlier contributions; updates with typed arrays against CASE expressions; and a batch among many
 // existing rows against the same batch among few.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ export interface CounterPlan {
   contributions: number;
   entities: number;
   existing: number;
-  /** Batches per statement that is compared. */
+  /** Batches per compared statement. */
   rounds: number;
 }
 
@@ -92,7 +92,7 @@ export async function measureCounters(
   }
 }
 
-/** A number that is measured once. */
+/** A value measured once. */
 const once = (value: number): Spread => spreadOf([value], 'less');
 
 function describe(value: number | Spread): string {

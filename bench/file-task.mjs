@@ -1,5 +1,5 @@
-// Child side of files.ts: one task in a process of its own, so that its peak memory is its own; plain JavaScript, because
-// stripping types would take a part of it. Prints one JSON line.
+// Child process of files.ts: runs one task, so that its peak memory can be measured; plain JavaScript, because
+// stripping types would add to it. Prints one JSON line.
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -43,7 +43,7 @@ function* csvChunks() {
   yield chunk;
 }
 
-/** The lines of one batch, as Rowmill sends them. */
+/** COPY lines of one batch, as Rowmill sends them. */
 function itemLines(jobId, first, end) {
   const chunks = [];
   let chunk = '';
@@ -82,7 +82,7 @@ async function ingestCsv() {
   return { rows: itemCount, ms, maxRssMb: maxRssMb(), jobId };
 }
 
-/** The limit: COPY of the same rows, encoded before the clock starts, in transactions of the same size. */
+/** Upper bound: COPY of the same rows, encoded before the clock starts, in transactions of the same size. */
 async function copyItems() {
   const jobId = crypto.randomUUID();
   let ms = 0;
@@ -101,7 +101,7 @@ async function copyItems() {
   return { rows: task.rows, ms, maxRssMb: maxRssMb() };
 }
 
-/** What workers would have left. */
+/** Inserts the results that workers would store. */
 async function addResults() {
   const startedMs = performance.now();
   await withClient(async (client) => {
@@ -140,7 +140,7 @@ async function exportAs(format) {
   return { rows: stream.rowCount, ms, maxRssMb: maxRssMb(), bytes };
 }
 
-/** The limit: the same rows, as PostgreSQL writes CSV by itself. */
+/** Upper bound: the same rows as CSV written by PostgreSQL itself. */
 async function copyOut() {
   return withClient(async (client) => {
     const startedMs = performance.now();

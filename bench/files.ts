@@ -1,5 +1,5 @@
-// Files in, files out: how fast rows of a CSV become items against COPY of the same rows already encoded, how fast
-// results become a CSV against COPY of the same rows to the client, and how much memory each takes at its peak.
+// Measures ingest and export: CSV rows to items against COPY of the same encoded rows, results to CSV against COPY of
+// the same rows to the client, and the peak memory of each.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

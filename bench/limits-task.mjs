@@ -1,5 +1,5 @@
-// Child side of limits.ts: one question in a process of its own, which starts worker processes where several share a
-// limit. Prints one JSON line.
+// Child process of limits.ts: runs one measurement, and starts worker processes if several share a limit. Prints one
+// JSON line.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,10 +9,10 @@ import { definePipeline, openRowmill } from '../dist/index.js';
 const task = JSON.parse(process.argv[2]);
 const settings = { blobStore: task.blobStore };
 const PROCESSES = 4;
-/** Until every process has heard of the others. */
+/** Time for every process to learn of the others. */
 const WARM_UP_MS = 2000;
 
-/** What the handlers of this process did. */
+/** Starts and busy time of the handlers in this process. */
 const seen = { starts: 0, busyMs: 0 };
 
 function pipelineOf({ service = 'service', limits, handlerMs = 0, slots = 50 }) {
@@ -68,7 +68,7 @@ async function stopAll(children) {
   await Promise.all(ends);
 }
 
-/** What is used of a limit over some seconds, while there is always work. */
+/** Use of a limit over some seconds with a queue that is never empty. */
 async function measureUse(options, items) {
   const rowmill = await openRowmill({ databaseUrl: task.databaseUrl, settings });
   const children = await startProcesses(options);

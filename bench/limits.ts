@@ -1,5 +1,5 @@
-// What shared limits cost and how much of them is used: four processes on one resource, a drain with and without one, and
-// a small job beside a very large one.
+// Measures cost and use of shared limits: four processes on one resource, a drain with and without a resource, and a
+// small job beside a very large one.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

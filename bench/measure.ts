@@ -1,4 +1,4 @@
-// What the server itself counted: transactions, dead row versions, statements. Also makes and drops the databases.
+// Reads the server's own counters: transactions, dead row versions, statements. Also creates and drops the databases.
 import pg from 'pg';
 
 export interface Counters {
@@ -36,7 +36,7 @@ const SETTINGS = [
   'shared_preload_libraries',
 ];
 
-/** Refuses a server on which the numbers would not be durable ones. */
+/** Refuses a server without durable commits, because its numbers would not be comparable. */
 export async function readServerFacts(serverUrl: string): Promise<ServerFacts> {
   return withClient(serverUrl, async (client) => {
     const { rows } = await client.query<{ name: string; setting: string }>(
@@ -64,7 +64,7 @@ export async function dropDatabase(serverUrl: string, name: string): Promise<voi
   await withClient(serverUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
 }
 
-/** Same starting point for everybody: fresh statistics, and no checkpoint left over from the run before. */
+/** Same starting point for every contestant: fresh statistics, and no checkpoint pending from the previous run. */
 export async function levelGround(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query('vacuum analyze');
@@ -73,9 +73,9 @@ export async function levelGround(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Counters of one database. Backends hand in their statistics when they end, so the caller reads after the contestant
- * closed its connections, and this waits until they are gone. Every update and delete leaves one dead row version;
- * n_dead_tup would hide those which vacuum or page pruning removed already.
+ * Counters of one database. Backends report their statistics when they exit, so call this after the contestant closed
+ * its connections; it waits until they are gone. Every update and delete leaves one dead row version; n_dead_tup
+ * would miss those that vacuum or page pruning already removed.
  */
 export async function readCounters(serverUrl: string, name: string): Promise<Counters> {
   await withClient(serverUrl, async (client) => {
@@ -97,8 +97,8 @@ export async function readCounters(serverUrl: string, name: string): Promise<Cou
 }
 
 /**
- * Turns statement counting on for sessions which connect to this database from now on. It stays off elsewhere, so it
- * costs the throughput runs nothing. Needs pg_stat_statements in shared_preload_libraries.
+ * Enables statement counting for new sessions of this database only, so it costs the throughput runs nothing. Needs
+ * pg_stat_statements in shared_preload_libraries.
  */
 export async function enableStatementCount(serverUrl: string, name: string): Promise<void> {
   await withClient(serverUrl, async (client) => {

@@ -1,4 +1,4 @@
-// Child side of pipelines.ts: one task in a process of its own. Prints one JSON line.
+// Child process of pipelines.ts: runs one task. Prints one JSON line.
 import { definePipeline, openRowmill } from '../dist/index.js';
 
 const task = JSON.parse(process.argv[2]);
@@ -8,7 +8,7 @@ const phases3 = definePipeline({
   name: 'bench-phases',
   phases: ['first', 'second', 'third'].map((name) => ({ name, concurrency: 50, run: ({ n }) => ({ n }) })),
 });
-/** Every child is emitted by two parents. */
+/** Two parents emit each child. */
 const CHILDREN = 20;
 const emitting = definePipeline({
   name: 'bench-emit',
@@ -27,7 +27,7 @@ const emitting = definePipeline({
   ],
 });
 
-/** One in ten fails, in the first generation only. */
+/** One item in ten fails, in the first generation only. */
 const FAILING = 10;
 const failing = definePipeline({
   name: 'bench-reprocess',
@@ -63,7 +63,7 @@ async function drain(pipeline, items) {
   return { jobId, total, ms, ingestReport };
 }
 
-/** Without a worker: what is opened is cancelled again, so that the next one finds the job as it was. */
+/** Opens a generation without a worker and cancels it, so that the next call finds the job unchanged. */
 async function reopen(rowmill, jobId, request) {
   let startedMs = performance.now();
   const { selected } = await rowmill.reprocess(jobId, request);

@@ -1,5 +1,5 @@
-// What pipelines cost: three trivial phases, items that handlers emit, half of which are known already, and opening a
-// generation of a finished job, of which a tenth had failed.
+// Measures pipelines: three trivial phases, emitted items of which half are already known, and opening a generation
+// of a finished job with a tenth of its items failed.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ interface Reopened {
 
 const DATABASE = 'bench_pipelines';
 
-/** Items, and children, per second; of generations also the time. */
+/** Items and children per second; for generations also the time. */
 export async function measurePipelines(
   serverUrl: string,
   plan: PipelinePlan,
@@ -59,7 +59,7 @@ export async function measurePipelines(
           rounds.add(`${key}PerSecond`, (count / ms) * 1000, 'more');
         }
         report(
-          `reprocess${what}: ${count} items opened in ${Math.round(openMs)}, cancelled in ${Math.round(cancelMs)} ms`,
+          `reprocess${what}: ${count} items opened in ${Math.round(openMs)} ms, cancelled in ${Math.round(cancelMs)} ms`,
         );
       }
     }

@@ -1,5 +1,4 @@
-// The results of all rounds: best, median and worst of each number. The best alone hides a plan that goes wrong in one
-// round of three.
+// Best, median and worst of each number over all rounds. The best alone hides a bad query plan in one round of three.
 
 export interface Spread {
   best: number;
@@ -33,12 +32,15 @@ export function spreadOf(values: readonly number[], better: Better): Spread {
   return { best: sorted[0]!, median: sorted[Math.floor(sorted.length / 2)]!, worst: sorted.at(-1)! };
 }
 
-/** Best with best, median with median, worst with worst: within one round a difference is mostly noise. */
+/**
+ * Combines best with best, median with median and worst with worst, because a difference within one round is mostly
+ * noise.
+ */
 export function combine(a: Spread, b: Spread, of: (a: number, b: number) => number): Spread {
   return { best: of(a.best, b.best), median: of(a.median, b.median), worst: of(a.worst, b.worst) };
 }
 
-/** One number of each, as earlier results have it. */
+/** One number per key, as in earlier results. */
 export function pick(spreads: Spreads | null, which: keyof Spread): Record<string, number> {
   return Object.fromEntries(Object.entries(spreads ?? {}).map(([key, spread]) => [key, spread[which]]));
 }

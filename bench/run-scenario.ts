@@ -24,7 +24,7 @@ export interface Measurement {
   deadTuplesPerItem: number;
 }
 
-/** A drain which makes no progress for this long is a failure, not a slow result. */
+/** A drain without progress for this long has failed. */
 const STALL_MS = 60_000;
 
 export async function runScenario(serverUrl: string, entry: Entry, scenario: Scenario): Promise<Measurement> {
@@ -74,9 +74,7 @@ async function drain(entry: Entry, workers: readonly ContestantClient[], itemCou
   await new Promise<void>((resolve, reject) => {
     const stall = setTimeout(() => {
       const finished = workers.reduce((sum, worker) => sum + worker.finished, 0);
-      reject(
-        new Error(`expected ${entry.key} to drain ${itemCount} items, but it stands still at ${finished}`),
-      );
+      reject(new Error(`expected ${entry.key} to drain ${itemCount} items, but it is stuck at ${finished}`));
     }, STALL_MS);
     for (const worker of workers) {
       worker.onProgress = () => {
@@ -126,7 +124,7 @@ export async function measureIdle(
   }
 }
 
-/** The 99th percentile over small jobs, or null where a contestant does not know jobs of many items. */
+/** 99th percentile over small jobs, or null if a contestant has no jobs of many items. */
 export async function measureFinishLag(
   serverUrl: string,
   entry: Entry,

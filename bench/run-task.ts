@@ -1,4 +1,4 @@
-// Runs one task script in a process of its own, on the Node that the bench was asked for, and gives the JSON it prints.
+// Runs one task script in its own process, on the Node that started the bench, and returns the JSON it prints.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -15,7 +15,7 @@ export function runTask<Result>(script: string, task: { task: string }): Promise
     child.once('error', reject);
     child.once('close', (code) => {
       if (code === 0) resolve(JSON.parse(output) as Result);
-      else reject(new Error(`${task.task} ended with code ${code}`));
+      else reject(new Error(`${task.task} exited with code ${code}`));
     });
   });
 }

@@ -1,4 +1,4 @@
-// The bench: Rowmill, its peers and the limit on one server, interleaved; best, median and worst of all rounds.
+// The bench: Rowmill, its peers and raw COPY on one server, interleaved; best, median and worst of all rounds.
 //   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,counters,api,simulation]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
@@ -96,39 +96,39 @@ const LABELS: Record<(typeof KEYS)[number], string> = {
 
 const PIPELINE_LABELS: Record<string, string> = {
   phases3: 'three phases, items/s',
-  emit: 'emitted, half of them known, children/s',
-  reprocessFailedMs: 'open a generation of the failed tenth, ms',
+  emit: 'emitted children, half already known, per second',
+  reprocessFailedMs: 'reopen the failed tenth, ms',
   reprocessFailedPerSecond: 'items/s',
-  cancelFailedMs: 'cancel it again, ms',
+  cancelFailedMs: 'cancel that run, ms',
   cancelFailedPerSecond: 'items/s',
-  reprocessAllMs: 'open a generation of everything, ms',
+  reprocessAllMs: 'reopen all items, ms',
   reprocessAllPerSecond: 'items/s',
-  cancelAllMs: 'cancel it again, ms',
+  cancelAllMs: 'cancel that run, ms',
   cancelAllPerSecond: 'items/s',
 };
 
 const LIMIT_LABELS: Record<string, string> = {
   permitsPerSecond: 'calls through one resource, four processes, per second',
-  limiterOverheadPerItemUs: 'a resource in one process, µs per item',
-  fairnessSmallJobDelayMs: 'ten rows beside a large job, ms',
-  rateUtilisation: 'part of a rate used by four processes',
-  concurrencyUtilisation: 'part of calls at once used by four processes',
+  limiterOverheadPerItemUs: 'overhead of a resource in one process, µs per item',
+  fairnessSmallJobDelayMs: 'job of ten rows beside a large job, ms',
+  rateUtilisation: 'share of a rate limit used by four processes',
+  concurrencyUtilisation: 'share of a concurrency limit used by four processes',
 };
 
 const COUNTER_LABELS: Record<string, string> = {
-  flushPerItemUs: 'flush of 50 rows that count nothing, µs per row',
-  countingFlushPerItemUs: 'flush of 50 rows that feed a counter each, µs per row',
+  flushPerItemUs: 'flush of 50 rows without counters, µs per row',
+  countingFlushPerItemUs: 'flush of 50 rows with a counter each, µs per row',
   counterOverheadPerItemUs: 'difference, µs per row',
   unnest50Ms: 'update of 50 entries with typed arrays, ms',
   case50Ms: 'with CASE, ms',
-  whole50Ms: 'all that a flush does with them, ms',
+  whole50Ms: 'all counter work of a flush, ms',
   unnest500Ms: 'update of 500 entries with typed arrays, ms',
   case500Ms: 'with CASE, ms',
-  whole500Ms: 'all that a flush does with them, ms',
+  whole500Ms: 'all counter work of a flush, ms',
   caseOfUnnest: 'CASE as a multiple of typed arrays, at 500',
   batchAmongFewMs: '50 contributions among few entities, ms',
   batchAmongManyMs: '50 contributions among many entities, ms',
-  manyOfFew: 'many as a multiple',
+  manyOfFew: 'many as a multiple of few',
 };
 
 const API_LABELS: Record<string, string> = {
@@ -136,17 +136,17 @@ const API_LABELS: Record<string, string> = {
   apiStatusP99Ms: 'p99, ms',
   apiItemsPage: 'pages of 50 rows anywhere in a large job, requests/s',
   apiItemsPageP99Ms: 'p99, ms',
-  deepPage: 'last page, as part of the first',
+  deepPage: 'last page, as a multiple of the first',
 };
 
 const FILE_LABELS: Record<string, string> = {
   ingestCsv: 'CSV to items, rows/s',
   copyLimit: 'COPY of the same rows, rows/s',
-  ingestOfLimit: 'part of the limit',
+  ingestOfLimit: 'share of COPY',
   ingestCsvPeakMb: 'peak memory, MB',
   exportCsv: 'results to CSV, rows/s',
   exportLimit: 'COPY of the same rows out, rows/s',
-  exportOfLimit: 'part of the limit',
+  exportOfLimit: 'share of COPY',
   exportCsvPeakMb: 'peak memory, MB',
   exportXlsx: 'results to XLSX, rows/s',
   exportXlsxPeakMb: 'peak memory, MB',
@@ -183,13 +183,13 @@ function keep(rounds: Rounds, key: Scenario['key'], measured: Measurement): void
     rounds.add('deadTuplesPerItem', measured.deadTuplesPerItem, 'less');
 }
 
-/** Numbers of each contestant, by key. */
+/** Measurements of each contestant, by key. */
 async function runAll(serverUrl: string, chosen: readonly Entry[]): Promise<Map<string, Spreads>> {
   const rounds = new Map<string, Rounds>(chosen.map(({ key }) => [key, new Rounds()]));
 
   for (let round = 0; round < plan.rounds; round++) {
     for (const scenario of scenarios) {
-      // Each round starts with another contestant, so nobody always runs first or after the same neighbour.
+      // Each round starts with a different contestant, so none always runs first or after the same neighbour.
       const turn = chosen.map((_, i) => chosen[(i + round) % chosen.length]!);
       for (const entry of turn) {
         if (entry.isLimit && scenario.key !== 'drain') continue;
@@ -220,7 +220,7 @@ function printSpreads(labels: Record<string, string>, spreads: Spreads | null): 
   console.log(`${formatTable(['best', 'median', 'worst'], rows)}\n`);
 }
 
-/** The best value of each key; keys that are measured in rounds also get the median and the worst. */
+/** One row with the best value of each key; keys measured in rounds also get the median and the worst. */
 function contestantRows(all: ReadonlyMap<string, Spreads>): Parameters<typeof formatTable>[1] {
   const values = (key: string, which: keyof Spread): PerContestant =>
     Object.fromEntries([...all].map(([name, spreads]) => [name, spreads[key]?.[which] ?? null]));
@@ -287,7 +287,8 @@ try {
       `synchronous_commit on; Node ${about.node}; ${about.cpus} cores; ${about.seconds} s; bullmq gets a twentieth of the items`,
   );
   if (flags.json) {
-    // The keys are the best of Rowmill, and medians of counters; `drain` compares all. `spread` has best, median and worst.
+    // Keys hold Rowmill's best values, medians for counters. `drain` has all contestants, `spread` best, median and
+    // worst.
     const all = Object.fromEntries(results);
     const drain = Object.fromEntries(entries.map(({ key }) => [key, all[key]?.drain?.best ?? null]));
     const spread = { ...files, ...pipelines, ...limits, ...counters, ...api };

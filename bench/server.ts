@@ -1,5 +1,5 @@
-// The PostgreSQL of the bench: its own embedded one in a fresh directory, or a server named by BENCH_DATABASE_URL
-// (deliberately not DATABASE_URL: the bench creates and drops databases and loads the server).
+// The PostgreSQL server of the bench: an embedded one in a new directory, or the server in BENCH_DATABASE_URL (not
+// DATABASE_URL, because the bench creates and drops databases and loads the server).
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-// Ordinary durable settings, the same for everybody. pg_stat_statements is loaded but counts only where
-// measure.ts asks it to.
+// Ordinary durable settings, the same for all contestants. pg_stat_statements is loaded, but counts only in databases
+// where measure.ts enables it.
 const SETTINGS = {
   synchronous_commit: 'on',
   shared_buffers: '512MB',

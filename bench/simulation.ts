@@ -1,5 +1,5 @@
-// How well calls to a service with limits use it: Rowmill's shared limits, workers of a fixed size and p-queue on one
-// modelled service in virtual time. Needs no database.
+// Measures how well calls use a service with limits: Rowmill's shared limits, workers of a fixed size and p-queue
+// against one modelled service in virtual time. Needs no database.
 import { contestants } from './provider-simulation/contestants.ts';
 import type { Measured } from './provider-simulation/measure-calls.ts';
 import { scenariosFor } from './provider-simulation/scenarios.ts';
@@ -15,7 +15,7 @@ export interface SimulationRow extends Measured {
   contestant: string;
 }
 
-/** The worst of all seeds, number by number. */
+/** Runs every contestant in every scenario. Each number is the worst of all seeds. */
 export async function simulateProvider(
   { capacity, latencyMs, seeds }: SimulationPlan,
   report: (text: string) => void,
@@ -46,7 +46,7 @@ function worstOf(a: Measured, b: Measured): Measured {
 
 const COLUMNS = ['used', 'throttled', 'calls in outage', 'back after', 'most per second', 'most at once'];
 
-/** As Markdown, one table for all scenarios. */
+/** One Markdown table for all scenarios. */
 export function formatSimulation(rows: readonly SimulationRow[]): string {
   const percent = (part: number, digits: number) => `${(part * 100).toFixed(digits)} %`;
   const cells = rows.map((row) => [

@@ -1,4 +1,4 @@
-// Prints the results as one plain text table: a row per key, a column per contestant.
+// Formats the results as a plain text table: one row per key, one column per contestant.
 const digits = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 function formatCell(value: number | null | undefined): string {

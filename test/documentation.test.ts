@@ -66,7 +66,7 @@ describe('docs/operating.md', () => {
     const source = read('../src/platform/log-events.ts');
     const page = read('../docs/operating.md');
     const section = page.slice(page.indexOf('## Logs'), page.indexOf('## Health'));
-    const levels = [...section.matchAll(/^- `(\w+)`: ([^]*?)(?=\n(?:- |\n))/gm)];
+    const levels = [...section.matchAll(/^- `(\w+)`: (.*?)(?=\n(?:- |\n))/gms)];
     expect(levels.map(([, level]) => level)).toEqual(['error', 'warn', 'info', 'debug']);
     for (const [, level, lines] of levels)
       for (const [, line] of lines!.matchAll(/`([^`]+)`/g)) {

@@ -1,12 +1,12 @@
-// BullMQ on its PostgreSQL backend: one row per job and claim and completion of each job as a function call of its own;
-// completed jobs stay with their return value.
+// BullMQ on its PostgreSQL backend: one row per job, and one function call per claim and per completion. Completed
+// jobs are kept with their return value.
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import pg from 'pg';
 import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
 
-// A pool connection per concurrent job, as its documentation advises; finished jobs are kept, which is the default.
-// It claims and completes jobs one by one, so a bound on the claim changes nothing but the concurrency. Tried with
-// 4,000 and 8,000 items in items/s, on 2 cores shared with other work, so compare within a line only:
+// One pool connection per concurrent job, as its documentation advises; finished jobs are kept, which is the default.
+// It claims and completes jobs one by one, so a bound on the claim changes only the concurrency. Tried with 4,000 and
+// 8,000 items, in items/s, on 2 cores with other load, so compare only within a line:
 //   concurrency 8 / 16 / 32 / 64 (embedded PG 18)          1116-1291 / 1234-1344 / 974-1260 / 876-918
 //   concurrency 8 / 16 / 32 / 64 / 100 (PG 15, busier)     832 / 1331 / 1161 / 939 / 617
 //   concurrency 100 on a pool of 4 / 10 / 16 (PG 15)       356 / 563 / 871
@@ -54,7 +54,7 @@ export function createContestant(options: ContestantOptions, settings = bestSett
       await worker.waitUntilReady();
     },
     async startWorker(onFinished) {
-      // 'completed' is emitted after the commit.
+      // BullMQ emits 'completed' after the commit.
       worker!.on('completed', () => onFinished(1));
       void worker!.run();
     },

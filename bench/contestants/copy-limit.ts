@@ -1,5 +1,5 @@
-// The limit: nothing but COPY of the same result rows over one connection, one COPY per transaction. No queue, no
-// claims, no progress: what PostgreSQL takes in at most when every outcome is a row.
+// The upper bound: only COPY of the same result rows over one connection, one COPY per transaction, without a queue,
+// claims or progress. PostgreSQL cannot store one row per outcome faster.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
@@ -7,8 +7,8 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
 import { COPY_RESULTS, createResultsTable, resultLine } from './results-table.ts';
 
-// The best of one connection. Tried with 200,000 and 400,000 rows on the embedded PG 18, in thousands of rows/s, on 2
-// cores shared with other work:
+// The best size for one connection. Tried with 200,000 and 400,000 rows on the embedded PG 18, in thousands of
+// rows/s, on 2 cores with other load:
 //   rows per transaction 1,000 / 2,000 / 5,000 / 10,000 / 20,000
 //   one connection       154   / 182-231 / 210-301 / 200-251 / 233-268
 //   two connections      159-196 / 206-240 / 236-289 / 259-305 / 228-303

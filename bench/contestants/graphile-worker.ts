@@ -1,9 +1,9 @@
-// graphile-worker: one row per job, deleted on completion. It keeps no results, so it writes less than everybody else.
+// graphile-worker: one row per job, deleted on completion. It keeps no results, so it writes less than all others.
 import type { Runner } from 'graphile-worker';
 import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
 import { readNumber, waitUntilTrue } from './read-state.ts';
 
-// Read once when the module loads: without it every success is a line of log (its own perfTest sets it too).
+// Read once when the module loads. Without it, every success writes a log line (its own perfTest sets it too).
 process.env.NO_LOG_SUCCESS = '1';
 const { Logger, makeWorkerUtils, run } = await import('graphile-worker');
 
@@ -12,8 +12,8 @@ const logger = new Logger(() => (level, message) => {
 });
 
 // The documented best (worker.graphile.org/docs/performance): a local queue of 500, batched completion without delay,
-// 24 concurrent jobs. Tried with 100,000 items in thousands of items/s, on 2 cores shared with other work, so compare
-// within a line only:
+// 24 concurrent jobs. Tried with 100,000 items, in thousands of items/s, on 2 cores with other load, so compare only
+// within a line:
 //   concurrentJobs 8 / 24 / 100 / 500 (PG 15)              42-43 / 43-44 / 36-43 / 29-32
 //   completion delay 0 / 5 / 25 ms (PG 15)                 35-44 / 29-47 / 32-53
 //   completion delay 0 / 5 / 25 ms (embedded PG 18)        33-45 / 32-43 / 30-41
@@ -29,7 +29,7 @@ export const bestSettings = {
 export function createContestant(options: ContestantOptions, settings = bestSettings): Contestant {
   const { databaseUrl, itemCount } = options;
   const utils = () => makeWorkerUtils({ connectionString: databaseUrl, logger });
-  // It warns when the local queue is smaller than the concurrency, so small claims bound both.
+  // It warns if the local queue is smaller than the concurrency, so small claims bound both.
   const localQueueSize = options.claimSize ?? settings.localQueueSize;
   const concurrentJobs = Math.min(settings.concurrentJobs, localQueueSize);
   let runner: Runner | null = null;
@@ -73,7 +73,7 @@ export function createContestant(options: ContestantOptions, settings = bestSett
         },
       });
     },
-    // Completion is batched after the handler, so committed means that the rows are gone.
+    // Completion is batched after the handler, so items are committed once their rows are gone.
     async settle() {
       return waitUntilTrue(
         databaseUrl,

@@ -1,11 +1,11 @@
-// pg-boss: one row per job, updated on fetch and again on completion; completed jobs stay with their output.
+// pg-boss: one row per job, updated on fetch and on completion. Completed jobs are kept with their output.
 import { PgBoss } from 'pg-boss';
 import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
 import { readNumber, waitUntilTrue } from './read-state.ts';
 
-// Large batches through work() with perJobResults, which completes a whole batch with one output per job in a single
-// statement; a queue of its own partition. Tried with 30,000 and 40,000 items in thousands of items/s, on 2 cores
-// shared with other work, so compare within a line only:
+// Large batches through work() with perJobResults, which completes a batch with one output per job in one statement;
+// the queue has its own partition. Tried with 30,000 and 40,000 items, in thousands of items/s, on 2 cores with other
+// load, so compare only within a line:
 //   batch 500 / 2000 / 5000, 1 worker (PG 15)              14-16 / 8-10 / 15-18
 //   batch 500 / 2000 / 5000, 3 workers (PG 15)             13-16 / 16 / 19-22
 //   the same by fetch() and complete(), one output for all 14-19 / 14-15 / 14-19: no faster, and it loses the results
@@ -17,7 +17,7 @@ const QUEUE = 'items';
 
 export function createContestant(options: ContestantOptions, settings = bestSettings): Contestant {
   const { databaseUrl, itemCount } = options;
-  // No cron here, so its clock and schedule passes stay off; maintenance stays on, as in production.
+  // The bench uses no cron, so clock and schedule passes are off; maintenance is on, as in production.
   const boss = new PgBoss({ connectionString: databaseUrl, schedule: false });
   boss.on('error', (error) => console.error('pg-boss', error));
 
@@ -58,7 +58,7 @@ export function createContestant(options: ContestantOptions, settings = bestSett
         return results;
       });
     },
-    // The batch is completed after the handler returned.
+    // The batch is completed after the handler returns.
     async settle() {
       const sql = `select not exists (select from pgboss.job where name = '${QUEUE}' and state < 'completed') as value`;
       return waitUntilTrue(databaseUrl, sql);

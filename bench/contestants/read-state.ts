@@ -1,4 +1,4 @@
-// Looks at a peer's own tables from outside, where its API has no answer.
+// Queries a peer's own tables where its API offers nothing.
 import pg from 'pg';
 import { monotonicMs } from '../contestant-client.ts';
 
@@ -12,7 +12,10 @@ async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Pr
   }
 }
 
-/** Runs `select ... as value` until it is true. Returns when that query was sent, not when its scan ended. */
+/**
+ * Repeats `select ... as value` until it is true. Returns the time when that query was sent, not when its scan
+ * finished.
+ */
 export async function waitUntilTrue(databaseUrl: string, sql: string): Promise<number> {
   return withClient(databaseUrl, async (client) => {
     for (;;) {

@@ -1,4 +1,4 @@
-// The table into which the limit copies: Rowmill's own `results`, made by its own migration, so the two cannot differ.
+// Target table of the upper bound: Rowmill's own `results`, created by its own migration, so the two cannot differ.
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 

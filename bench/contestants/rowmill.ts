@@ -1,4 +1,4 @@
-// Rowmill itself, at its default settings, through its public API.
+// Rowmill with default settings, through its public API.
 
 import pg from 'pg';
 import { definePipeline, Events, openRowmill, type Rowmill, type RowmillWorker } from '../../dist/index.js';
@@ -28,7 +28,7 @@ export function createContestant({ databaseUrl, itemCount, claimSize }: Contesta
     return rows;
   }
 
-  /** A job that waits for the start signal is a paused one. */
+  /** Jobs are paused until the start signal. */
   async function moveJobs(from: string, to: string): Promise<void> {
     await query('update jobs set state = $2::job_state where state = $1::job_state', [from, to]);
     await query(`select pg_notify('rowmill_work', '')`);

@@ -1,4 +1,4 @@
-// Who runs against the modelled service, and how each is set. "Set right" means: for the service while it is well.
+// Contestants of the simulation and their settings. "Set right" means tuned for the healthy service.
 import { seededSequence } from '../../examples/seeded-sequence.ts';
 import type { ResourceLimits } from '../../src/core/limits/resource-limits.ts';
 import { NO_LIMITS } from '../../src/core/limits/resource-limits.ts';
@@ -15,7 +15,7 @@ export interface Contestant {
   run(scenario: Scenario, seed: number): Measured | Promise<Measured>;
 }
 
-/** Calls at once that the capacity needs. */
+/** Concurrent calls needed to use the capacity. */
 export function neededConcurrency({ capacity, latencyMs }: Scenario): number {
   return Math.max(1, Math.ceil((capacity * latencyMs) / 1000));
 }

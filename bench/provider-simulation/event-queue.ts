@@ -1,5 +1,5 @@
-// The clock of the simulation: events by time, those of one moment in the order in which they were set. A binary heap,
-// because thousands of calls per virtual second are under way at once.
+// Clock of the simulation: events by time, and by insertion order within one moment. A binary heap, because thousands
+// of calls are in flight in each virtual second.
 
 interface Event {
   atMs: number;
@@ -30,7 +30,7 @@ export class EventQueue {
     heap[at] = event;
   }
 
-  /** Fires the next event, if it is due by then. */
+  /** Fires the next event if it is due by `untilMs`. */
   step(untilMs: number): boolean {
     if (this.nextMs > untilMs) return false;
     const event = this.#take();

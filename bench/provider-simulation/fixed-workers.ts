@@ -1,5 +1,5 @@
-// A worker with a set number of slots. A call that is refused or fails keeps its slot and tries again after a wait that
-// doubles, with jitter, as the usual retry libraries do; a Retry-After is waited for.
+// A worker with a fixed number of slots. A refused or failed call keeps its slot and retries with exponential backoff
+// and jitter, as common retry libraries do; it honours Retry-After.
 import type { EventQueue } from './event-queue.ts';
 import type { Provider } from './provider.ts';
 

@@ -1,16 +1,16 @@
-// Numbers from what the provider saw.
+// Derives measurements from the call log of the provider.
 import { availableCapacity, type CallLog } from './provider.ts';
 import type { Scenario } from './scenarios.ts';
 
 export interface Measured {
-  /** Calls that were taken, as a part of what the service had. */
+  /** Accepted calls as a share of the available capacity. */
   utilisation: number;
-  /** Calls that were refused, as a part of all. */
+  /** Refused calls as a share of all calls. */
   throttled: number;
   callsInOutage: number | null;
-  /** Until the service was used to 80 % again; null: nothing to recover from; infinite: it never was. */
+  /** Seconds until 80 % of the capacity is used again; null if nothing failed, infinite if it never recovered. */
   backAfterS: number | null;
-  /** Most starts within a second, and most calls at once. */
+  /** Highest number of starts within one second. */
   maxPerSecond: number;
   maxConcurrency: number;
 }
@@ -38,7 +38,7 @@ function capacityBetween(scenario: Scenario, fromMs: number, toMs: number): numb
   return sum;
 }
 
-/** The end of the first stretch after the recovery, of two seconds or 20 calls, that was used to 80 %. */
+/** End of the first window after the recovery, of two seconds or 20 calls, with at least 80 % used. */
 function backAfterS(scenario: Scenario, acceptedMs: readonly number[]): number | null {
   const recoveredMs = scenario.outage?.toMs ?? scenario.drop?.toMs;
   if (recoveredMs === undefined) return null;
@@ -50,7 +50,7 @@ function backAfterS(scenario: Scenario, acceptedMs: readonly number[]): number |
   return Number.POSITIVE_INFINITY;
 }
 
-/** Times before that moment; the list is in order. */
+/** Number of times before `beforeMs`; the list is sorted. */
 function countBetween(times: readonly number[], beforeMs: number): number {
   let low = 0;
   let high = times.length;

@@ -1,6 +1,6 @@
-// The real p-queue on virtual time: its timers and its clock are the simulation's while it runs, and after each event
-// everything it awaits is let through before the next one. Its users pause the queue when they are told to retry later;
-// calls that were refused or failed come back after a wait that doubles.
+// The real p-queue in virtual time: it uses the timers and the clock of the simulation, and all pending promises settle
+// after each event before the next one fires. A Retry-After pauses the queue; other refused or failed calls are queued
+// again with exponential backoff.
 import PQueue from 'p-queue';
 import type { EventQueue } from './event-queue.ts';
 import { backoffMs } from './fixed-workers.ts';
@@ -11,9 +11,9 @@ export interface PQueueSettings {
   perSecond: number;
 }
 
-/** Calls that wait in the queue: enough that it is never empty. */
+/** Seconds of queued calls, so that the queue is never empty. */
 const BACKLOG_S = 2;
-/** Beyond one call per interval and no more than ten intervals per second, so that its steps are small. */
+/** At most ten intervals per second, with at least one call each, so that the steps are small. */
 const INTERVALS_PER_SECOND = 10;
 
 export async function runPQueue(
@@ -59,7 +59,7 @@ export async function runPQueue(
 
 const realSetImmediate = setImmediate;
 
-/** All promises that can go on do so before an immediate fires. */
+/** All resolved promises run before an immediate fires. */
 function settle(): Promise<void> {
   return new Promise((resolve) => realSetImmediate(resolve));
 }

@@ -1,5 +1,5 @@
-// The modelled service. A token bucket refuses what goes beyond its capacity; calls take their usual time until many
-// more are under way than the capacity needs, and longer in proportion from there; an outage answers nothing well.
+// The modelled service. A token bucket refuses calls beyond the capacity. Latency is normal until far more calls are in
+// flight than the capacity needs, then it grows proportionally. During an outage every call fails.
 import type { EventQueue } from './event-queue.ts';
 import type { Scenario } from './scenarios.ts';
 
@@ -9,7 +9,7 @@ export interface Answer {
   retryAfterMs: number | null;
 }
 
-/** What the provider saw, for the measurements. Times of calls that it took, and of all calls. */
+/** Log of the provider for the measurements: times of accepted calls and of all calls. */
 export interface CallLog {
   acceptedMs: number[];
   startedMs: number[];
@@ -18,12 +18,12 @@ export interface CallLog {
   maxConcurrency: number;
 }
 
-/** Seconds of its capacity that the bucket holds when nobody called, and calls that it holds at least. */
+/** Size of a full bucket: seconds of capacity, and a minimum number of calls. */
 const BURST_S = 0.2;
 const MIN_BURST = 3;
-/** Calls under way, as a multiple of what the capacity needs, from which calls take longer. */
+/** Calls in flight, as a multiple of the number that the capacity needs, above which latency grows. */
 const KNEE = 1.5;
-/** A refusal, or a 503, takes no longer than this. */
+/** Maximum duration of a refusal or a 503. */
 const QUICK_MS = 20;
 const TIMEOUT_MS = 10_000;
 
@@ -76,12 +76,12 @@ export class Provider {
   }
 }
 
-/** Calls per second that the service has for us at that moment. */
+/** Calls per second that the service accepts from us at that moment. */
 export function availableCapacity({ capacity, outage, drop, neighbour }: Scenario, atMs: number): number {
   if (outage && atMs >= outage.fromMs && atMs < outage.toMs) return 0;
   let available = capacity;
   if (drop && atMs >= drop.fromMs && atMs < drop.toMs) available *= drop.to;
-  // Takes nothing at its lowest and three tenths of the capacity at its highest, every two minutes.
+  // The neighbour takes between nothing and three tenths of the capacity, in a cycle of two minutes.
   if (neighbour) available *= 0.85 + 0.15 * Math.cos((2 * Math.PI * atMs) / 120_000);
   return available;
 }

@@ -1,18 +1,18 @@
-// What happens to the modelled service, each for five virtual minutes.
+// Scenarios for the modelled service, each of five virtual minutes.
 
 export interface Scenario {
   name: string;
-  /** Calls per second while all is well. */
+  /** Calls per second of the healthy service. */
   capacity: number;
   latencyMs: number;
   lengthMs: number;
-  /** Told with each refusal; null: it is not. */
+  /** Sent with each refusal; null if it is not sent. */
   retryAfterMs: number | null;
-  /** Part of the calls that is refused for no reason. */
+  /** Share of the calls that is refused at random. */
   noise: number;
   outage: { fromMs: number; toMs: number; kind: '503' | 'timeout' } | null;
   drop: { fromMs: number; toMs: number; to: number } | null;
-  /** Somebody else takes a varying part. */
+  /** Another client uses a varying share of the capacity. */
   neighbour: boolean;
 }
 

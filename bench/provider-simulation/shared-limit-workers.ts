@@ -1,6 +1,6 @@
-// Ours: workers that share one row. Each syncs on its own beat through the real controller, one after the other as the
-// row's lock makes them, and between two syncs starts calls from what it holds: a permit that is free and a place on
-// the line of starts that is due. A place that was missed can be used until the next one is due, never two at once.
+// Rowmill workers that share one row. Each syncs at its own interval through the real controller, serialised by the
+// row lock. Between two syncs it starts calls when it has a free permit and a start slot that is due. A missed start
+// slot can be used until the next one is due, never two together.
 import {
   type ControlOptions,
   initialResourceState,
@@ -14,10 +14,10 @@ import type { EventQueue } from './event-queue.ts';
 import type { Answer, Provider } from './provider.ts';
 
 const SYNC_EVERY_MS = 250;
-/** A statement and its way back, without the wait for the lock. */
+/** Round trip of a statement, without the wait for the lock. */
 const SYNC_MS = 4;
 const SYNC_JITTER_MS = 8;
-/** Work never runs out: a worker would like to have this many calls under way. */
+/** Calls that a worker wants in flight; the queue is never empty. */
 const WANTED = 50_000;
 
 export const SIMULATED_OPTIONS: ControlOptions = {
@@ -48,13 +48,13 @@ export class SharedLimitWorker {
   readonly #random: () => number;
   readonly #workerId: string;
   #heard = nothingHeard();
-  /** The service asked to be left alone until then; told with the next sync. */
+  /** The latest Retry-After ends at this time; the next sync reports it. */
   #waitUntilMs = 0;
   #inUse = 0;
   #held = 0;
-  /** Times at which calls may start, first come first. */
+  /** Times at which calls may start, in order. */
   #places: number[] = [];
-  /** Nothing but the permits holds calls back. */
+  /** True if only permits limit the calls. */
   #isOpen = false;
 
   constructor(
@@ -80,12 +80,12 @@ export class SharedLimitWorker {
       inUse: this.#inUse,
       wanted: WANTED,
       startsWanted: WANTED - this.#inUse - this.#places.length,
-      // What is left of it by now.
+      // The remaining time.
       retryAfterMs: this.#waitUntilMs > events.nowMs ? this.#waitUntilMs - events.nowMs : null,
     };
     this.#heard = nothingHeard();
     this.#waitUntilMs = 0;
-    // The lock: a sync begins when the one before it has committed.
+    // The row lock: a sync starts when the previous one has committed.
     const lockedAtMs = Math.max(events.nowMs + SYNC_MS / 2, this.#row.freeAtMs);
     this.#row.freeAtMs = lockedAtMs + 1;
     events.after(lockedAtMs - events.nowMs, () => {
@@ -130,11 +130,11 @@ export class SharedLimitWorker {
     this.#inUse -= 1;
     this.#heard[kind] += 1;
     if (kind === 'ok') this.#heard.okMs += ms;
-    // The permit of a call that was refused is not used again before the next sync.
+    // The permit of a refused call is not reused before the next sync.
     if (kind === 'throttled') this.#held -= 1;
     if (retryAfterMs !== null) {
       this.#waitUntilMs = Math.max(this.#waitUntilMs, this.#events.nowMs + retryAfterMs);
-      // It need not ask anybody to know that it has to wait.
+      // The worker stops by itself, without waiting for the next sync.
       this.#places = [];
       this.#isOpen = false;
     }
