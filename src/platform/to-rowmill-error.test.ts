@@ -8,6 +8,7 @@ describe('any error as a RowmillError', () => {
     for (const code of ['57P03', 'NO_SUCH_CODE', 'toString', '', undefined]) {
       const error = new RowmillError(code as ErrorCode, 'what happened');
       expect(error).toMatchObject({ message: 'what happened', status: 500 });
+      expect(error.docs).toBe('docs/errors.md#internal_error');
       expect(error.hint).toBe(ERROR_REGISTRY.INTERNAL_ERROR.hint);
     }
   });

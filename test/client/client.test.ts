@@ -73,7 +73,7 @@ test('a server below a path of its host is reached there', async () => {
   });
 });
 
-test('a refusal has its code, hint, status, request id and where the request is wrong', async () => {
+test('an error response keeps its code, hint, docs, status, request id and invalid fields', async () => {
   const server = await startContractServer({
     pauseJob: () => new Refusal(409, 'JOB_CONFLICT'),
     createKey: ({ reply }) => {
@@ -83,6 +83,7 @@ test('a refusal has its code, hint, status, request id and where the request is 
           code: 'REQUEST_INVALID',
           message: 'm',
           hint: 'h',
+          docs: 'https://rowmill.example/docs/errors.md#request_invalid',
           requestId: 'r',
           issues: [{ path: 'body.name', message: 'too small' }],
         }),
@@ -96,12 +97,15 @@ test('a refusal has its code, hint, status, request id and where the request is 
     code: 'JOB_CONFLICT',
     message: 'refused: JOB_CONFLICT',
     hint: 'a hint',
+    // The server did not send it, as older ones do not.
+    docs: 'docs/errors.md#job_conflict',
     status: 409,
     requestId: 'req-1',
     issues: [],
     retryAfterMs: null,
   });
   await expect(client.createKey({ name: 'x' })).rejects.toMatchObject({
+    docs: 'https://rowmill.example/docs/errors.md#request_invalid',
     issues: [{ path: 'body.name', message: 'too small' }],
   });
 });

@@ -1,15 +1,15 @@
-// The body of every refusal: our fields, and beside them those of RFC 9457. Its length is bounded whatever the request held,
-// and its hint is of use over HTTP.
+// The body of every error response: our fields beside those of RFC 9457. Its length is bounded, whatever the request
+// contained, and its hint makes sense over HTTP.
 import type { ErrorAnswer } from '../../contract/route.ts';
 import { ERROR_REGISTRY, type RegisteredError } from '../../core/errors/error-registry.ts';
 import { isErrorCode, type RowmillError } from '../../core/errors/rowmill-error.ts';
 
 const MESSAGE_MAX = 1000;
-/** A command of ours, or an option of one. */
+/** A CLI command or option. */
 const COMMAND_LINE = /\browmill [a-z]+|(^|[\s`(])--[a-z]/;
 
 export function refusalBody(
-  { code, message, hint, status, retryAfterMs }: RowmillError,
+  { code, message, hint, docs, status, retryAfterMs }: RowmillError,
   requestId: string,
   issues?: readonly { path: string; message: string }[],
 ): ErrorAnswer {
@@ -22,6 +22,7 @@ export function refusalBody(
     code,
     message: detail,
     hint: bounded(apiHintOf(code, hint)),
+    docs,
     requestId,
     ...(retryAfterMs !== null && { retryAfterMs }),
     ...(issues && {
@@ -30,7 +31,10 @@ export function refusalBody(
   };
 }
 
-/** The first hint that does not send its reader to the command line; one that is made for HTTP replaces the general one. */
+/**
+ * The first hint that does not name a CLI command: the error's own, then the registry's hint for HTTP, then the general
+ * one.
+ */
 export function apiHintOf(code: string, hint: string): string {
   const entry: RegisteredError = isErrorCode(code) ? ERROR_REGISTRY[code] : ERROR_REGISTRY.INTERNAL_ERROR;
   const own = hint === entry.hint ? undefined : hint;
