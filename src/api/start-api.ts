@@ -54,7 +54,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     url: databaseUrl,
     applicationName: 'rowmill api',
     deadlineMs: settings.databaseDeadlineMs,
-    onError: (error: Error) => log.warn({ error: error.message }, 'a database connection failed'),
+    onError: (error: Error) => log.warn({ error: error.message }, 'database connection failed'),
   };
   const forReads = Math.floor(settings.apiConnections / 2);
   const db = new Database({
@@ -68,7 +68,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const notifier = new WorkNotifier(db);
   const metrics = createApiMetrics(engine, reads);
   const streams = new EventHub(engine, (error) =>
-    log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
+    log.warn({ error: (error as Error).message }, 'reading job events failed'),
   );
   const context: ApiContext = {
     engine,
@@ -141,7 +141,10 @@ function warnOfPlainHttp({ authentication, apiPublicUrl }: Settings, log: Logger
   const { protocol, hostname } = new URL(apiPublicUrl);
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (authentication === 'password' && protocol === 'http:' && !isHere)
-    log.warn({ url: apiPublicUrl }, 'people sign in over plain http: use https and set apiPublicUrl to it');
+    log.warn(
+      { url: apiPublicUrl },
+      'people sign in over plain http; use https and set apiPublicUrl to its URL',
+    );
 }
 
 /** Members would expect to find them. */

@@ -155,7 +155,7 @@ test('too many handlers that never return are said aloud', async () => {
   await whenFinished(rowmill, jobId);
   expect(await stuck).toEqual({ count: 5 });
   expect(worker.pools()).toMatchObject([{ idle: 2, busy: 0, error: 5, timeouts: 5 }]);
-  expect(errors).toEqual(['aborted handlers do not return: this process has to be replaced']);
+  expect(errors).toEqual(['too many aborted handlers never returned; this process must be replaced']);
   await worker.stop();
 });
 

@@ -40,7 +40,7 @@ export async function sendDownload(
       if (!signal.aborted)
         context.log.error(
           { requestId: reply.request.id, jobId: job.jobId, error: error.message },
-          'a download failed',
+          'download failed',
         );
     });
     // A client that went meanwhile never takes the stream.

@@ -12,6 +12,6 @@ export async function offerFirstAccount({ engine, log }: ApiContext, listeningOn
   if (setupToken !== null)
     log.warn(
       { url, setupToken, validMs: setupTokenMs },
-      'there is no account yet: open the address and make the first one with this token',
+      'no account yet; open the URL and create the first one with this token',
     );
 }

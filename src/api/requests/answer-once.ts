@@ -72,7 +72,7 @@ export async function keepAnswer(
   } catch (error) {
     log.warn(
       { ...detail, error: (error as Error).message },
-      'answer of an idempotency key could not be stored',
+      'storing the response of an idempotency key failed',
     );
   }
 }

@@ -28,9 +28,9 @@ test('a page of a list says where it began and ended, and a slow request that it
   // As long as it was asked to work.
   noting.note('sliceJob', 5000, { requestId, query: {}, answer: {} });
   expect(said).toEqual([
-    'debug a page of a list listItems a b 2',
-    'warn a request was slow listItems   0',
-    'warn a request was slow getStats   ',
+    'debug list page served listItems a b 2',
+    'warn slow request listItems   0',
+    'warn slow request getStats   ',
   ]);
   expect(await registry.metrics()).toContain('rowmill_request_ms_count{route="listItems"} 2');
 });

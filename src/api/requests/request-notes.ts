@@ -31,8 +31,8 @@ export class RequestNotes {
     const page = pageOf(query, answer);
     if (!isSlow && page === null) return;
     const detail = { requestId, route, ms: Math.round(ms), ...page };
-    if (isSlow) this.#log.warn(detail, 'a request was slow');
-    else this.#log.debug(detail, 'a page of a list');
+    if (isSlow) this.#log.warn(detail, 'slow request');
+    else this.#log.debug(detail, 'list page served');
   }
 }
 

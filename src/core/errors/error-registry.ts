@@ -52,7 +52,7 @@ export const ERROR_REGISTRY = {
   },
   JOB_NOT_INGESTING: {
     status: 409,
-    hint: 'Create a new job for more items. Items can be added only until a job is sealed.',
+    hint: 'Create a new job for more rows. Rows can be added only until a job is sealed.',
   },
   JOB_CONFLICT: {
     status: 409,
@@ -66,7 +66,7 @@ export const ERROR_REGISTRY = {
   },
   ITEMS_DIFFER: {
     status: 409,
-    hint: 'Another request already appended items there. Read `itemCount` of the job and append from that position, or omit `from` if the order does not matter.',
+    hint: 'Another request already appended rows there. Read `itemCount` of the job and append from that position, or omit `from` if the order does not matter.',
   },
   JOB_FAILED: {
     status: 409,
@@ -102,7 +102,7 @@ export const ERROR_REGISTRY = {
     hint: 'Select other statuses or rows. See docs/control.md for the rows that are left out by default.',
   },
   REPROCESS_INVALID: { status: 400, hint: 'See docs/control.md for reprocess options.' },
-  ITEM_NOT_FOUND: { status: 404, hint: 'Check the number: items are numbered from 0, in file order.' },
+  ITEM_NOT_FOUND: { status: 404, hint: 'Check the number: rows are numbered from 0, in file order.' },
   SLICE_INVALID: {
     status: 400,
     hint: 'Pass a whole number of milliseconds from 1 to the setting sliceMaxMs.',

@@ -80,7 +80,7 @@ async function callOnce(
   } catch (cause) {
     const error = toStorableText(cause instanceof Error ? cause.message : String(cause), ERROR_MAX_LENGTH);
     const delayMs = callbackDelayMs(attempts, randomFraction());
-    call.log.warn({ jobId, generation, callback: FUNCTIONS[kind], attempt: attempts }, 'a callback failed');
+    call.log.warn({ jobId, generation, callback: FUNCTIONS[kind], attempt: attempts }, 'callback failed');
     context.events.emit('callback.failed', {
       jobId,
       generation,

@@ -188,7 +188,7 @@ export class HandlerThreads {
     this.#failedStarts += 1;
     this.#options.log.error(
       { pipeline: pipeline.name, phase: phase.name, how, delayMs },
-      'a thread of this phase could not start',
+      'handler thread failed to start',
     );
     this.#later(delayMs, () => this.#startThread());
   }

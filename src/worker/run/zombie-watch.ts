@@ -36,7 +36,7 @@ export class ZombieWatch {
     this.#timer = null;
     if (this.#count <= this.#max) return;
     const fields = { count: this.#count, zombieHandlersMax: this.#max };
-    this.#log.error(fields, 'aborted handlers do not return: this process has to be replaced');
+    this.#log.error(fields, 'too many aborted handlers never returned; this process must be replaced');
     this.#events.emit('handlers.stuck', { count: this.#count });
   }
 
