@@ -1,4 +1,5 @@
-// Prints errors for a terminal: what is wrong, what to do, and where it is explained. Only unexpected errors get a stack.
+// Prints errors for a terminal: what is wrong, what to do, and where it is explained. Only unexpected errors get a
+// stack.
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';

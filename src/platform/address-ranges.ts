@@ -2,8 +2,9 @@
 import { BlockList, isIP } from 'node:net';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
-// Everything outside the public internet: this host, private networks, link-local (which includes cloud metadata services),
-// carrier NAT, documentation, benchmarks, multicast and reserved ranges; also IPv6 prefixes that embed an IPv4 address.
+// Everything outside the public internet: this host, private networks, link-local (which includes cloud metadata
+// services), carrier NAT, documentation, benchmarks, multicast and reserved ranges; also IPv6 prefixes that embed an
+// IPv4 address.
 const PRIVATE_RANGES = [
   '0.0.0.0/8',
   '10.0.0.0/8',

@@ -1,4 +1,5 @@
-// The only module that reads the time. Leases and retries use the database's clock; this one measures durations and waits.
+// The only module that reads the time. Leases and retries use the database's clock; this one measures durations and
+// waits.
 
 export function monotonicMs(): number {
   return performance.now();

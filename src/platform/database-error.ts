@@ -1,5 +1,5 @@
-// Classifies database errors by what the caller should do: retry the transaction, find the bad row, or give up. SQLSTATE
-// classes are from appendix A of the PostgreSQL manual.
+// Classifies database errors by what the caller should do: retry the transaction, find the bad row, or give up.
+// SQLSTATE classes are from appendix A of the PostgreSQL manual.
 
 export type DatabaseErrorKind = 'passing' | 'data' | 'other';
 

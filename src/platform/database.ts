@@ -1,8 +1,9 @@
 // Connections to PostgreSQL: pool, deadlines, transactions. It does not depend on Rowmill's tables.
 //
-// Every wait has a deadline. When it passes, the connection is destroyed and not returned to the pool, because a client whose
-// query was abandoned stays stuck. Named statements save planning. Behind a pooler they are not used, and each statement runs
-// in a transaction that sets the session parameters, because the next one may run in another session.
+// Every wait has a deadline. When it passes, the connection is destroyed and not returned to the pool, because a
+// client whose query was abandoned stays stuck. Named statements save planning. Behind a pooler they are not used,
+// and each statement runs in a transaction that sets the session parameters, because the next one may run in another
+// session.
 import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -26,11 +27,12 @@ export interface DatabaseOptions {
   onError?: (error: Error) => void;
 }
 
-// The statements of the store are written so that only one plan makes sense, and are planned once: planning a claim takes
-// four times as long as executing it (2.6 against 0.7 ms for 20 items), and compiling it with JIT a hundred times.
+// The statements of the store are written so that only one plan makes sense, and are planned once: planning a claim
+// takes four times as long as executing it (2.6 against 0.7 ms for 20 items), and compiling it with JIT a hundred
+// times.
 const SESSION_PARAMETERS = { jit: 'off', plan_cache_mode: 'force_generic_plan' };
-// For sessions that only claim and flush: every access is by key, whatever the statistics are. A plan made while the queue
-// was empty would otherwise scan the whole queue for every claim.
+// For sessions that only claim and flush: every access is by key, whatever the statistics are. A plan made while the
+// queue was empty would otherwise scan the whole queue for every claim.
 const KEYED_ACCESS_PARAMETERS = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -102,8 +104,8 @@ export class Database implements Executor {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       allowExitOnIdle: true,
-      // The server gives up one second after the deadline: otherwise a statement whose connection was destroyed would keep
-      // running and hold its locks. The same applies to a transaction of a process that is frozen.
+      // The server gives up one second after the deadline: otherwise a statement whose connection was destroyed would
+      // keep running and hold its locks. The same applies to a transaction of a process that is frozen.
       options: sessionParameters(options)
         .map(([name, value]) => `-c ${name}=${value}`)
         .join(' '),

@@ -1,4 +1,5 @@
-// Events of the engine. Logs (log-events.ts), metrics and tests subscribe to them; the engine never waits for a subscriber.
+// Events of the engine. Logs (log-events.ts), metrics and tests subscribe to them; the engine never waits for a
+// subscriber.
 
 import { EventEmitter } from 'node:events';
 import type { Signs } from '../core/limits/back-pressure.ts';

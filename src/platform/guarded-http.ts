@@ -1,6 +1,6 @@
-// Requests to URLs that users supplied. Only https to public addresses on port 443 is allowed, unless an administrator
-// allows a range. Each request resolves the name again, checks every address, and connects only to the checked addresses.
-// Redirects and proxies are not used, and only the beginning of a response is read.
+// Requests to URLs that users supplied. Only https to public addresses on port 443 is allowed, unless an
+// administrator allows a range. Each request resolves the name again, checks every address, and connects only to the
+// checked addresses. Redirects and proxies are not used, and only the beginning of a response is read.
 import { type LookupAddress, lookup as lookupName } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
 import { Agent, request } from 'undici';

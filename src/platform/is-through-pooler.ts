@@ -1,5 +1,5 @@
-// Detects a pooler such as PgBouncer between client and server: the backend that answers then differs from the one announced
-// at startup. Behind a pooler, session state (prepared statements, LISTEN, SET) is unreliable.
+// Detects a pooler such as PgBouncer between client and server: the backend that answers then differs from the one
+// announced at startup. Behind a pooler, session state (prepared statements, LISTEN, SET) is unreliable.
 import type pg from 'pg';
 
 export async function isThroughPooler(client: pg.ClientBase): Promise<boolean> {

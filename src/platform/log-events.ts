@@ -1,7 +1,7 @@
-// Logs engine events, the same in every process: worker, server, `run`, programs that embed a worker. The table gives each
-// event its level and log message, or null if it is not logged; an event without an entry does not compile. Lifecycle events
-// are at info, frequent work at debug, and events that need an operator's attention at warn. No line contains inputs, results
-// or error texts of handlers.
+// Logs engine events, the same in every process: worker, server, `run`, programs that embed a worker. The table gives
+// each event its level and log message, or null if it is not logged; an event without an entry does not compile.
+// Lifecycle events are at info, frequent work at debug, and events that need an operator's attention at warn. No line
+// contains inputs, results or error texts of handlers.
 import { LineLimit } from '../core/files/line-limit.ts';
 import { monotonicMs } from './clock.ts';
 import { databaseErrorText } from './database-error.ts';

@@ -1,4 +1,5 @@
-// Structured logs: a constant message with values as fields. Cell values, connection strings and secrets are never logged.
+// Structured logs: a constant message with values as fields. Cell values, connection strings and secrets are never
+// logged.
 import { type LevelWithSilent, pino } from 'pino';
 import { logText } from './log-text.ts';
 
@@ -15,7 +16,9 @@ export function logLevelOr(level: string): string {
   return process.env.LOG_LEVEL || level;
 }
 
-/** Writes JSON lines, or text with LOG_FORMAT=text, to standard error by default, so that standard output stays clean. */
+/**
+ * Writes JSON lines, or text with LOG_FORMAT=text, to standard error by default, so that standard output stays clean.
+ */
 export function createLogger(
   level: string = logLevelOr('info'),
   write: (line: string) => void = toStandardError(),

@@ -1,4 +1,5 @@
-// Metrics of this process, fed by events and by numbers that other modules keep anyway. The engine does not depend on them.
+// Metrics of this process, fed by events and by numbers that other modules keep anyway. The engine does not depend on
+// them.
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
 import { LabelBound } from '../core/limits/label-bound.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';

@@ -1,5 +1,5 @@
-// NOTIFY as a hint that there is work to claim. It is rate-limited and sent in its own autocommit statement, never inside a
-// transaction that writes rows. Workers also poll, so everything works without LISTEN.
+// NOTIFY as a hint that there is work to claim. It is rate-limited and sent in its own autocommit statement, never
+// inside a transaction that writes rows. Workers also poll, so everything works without LISTEN.
 import pg from 'pg';
 import { backoffMs } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs } from './clock.ts';

@@ -1,5 +1,5 @@
-// Password hashes: scrypt, with its parameters in the stored text, so that they can be raised. A hash takes 128 MiB and half
-// a second, so a process computes only two at once, and refuses more when its queue is full.
+// Password hashes: scrypt, with its parameters in the stored text, so that they can be raised. A hash takes 128 MiB
+// and half a second, so a process computes only two at once, and refuses more when its queue is full.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 
 const LOG_N = 17;

@@ -1,5 +1,5 @@
-// Base of all background services: start, stop, and `runOnce`, which tests call directly. A failed round emits an event and
-// does not prevent the next one.
+// Base of all background services: start, stop, and `runOnce`, which tests call directly. A failed round emits an
+// event and does not prevent the next one.
 import { waitMs } from './clock.ts';
 import type { Events } from './events.ts';
 import { randomFraction } from './random.ts';

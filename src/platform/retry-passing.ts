@@ -1,5 +1,5 @@
-// Retries a whole transaction after a transient error, a limited number of times, with jittered backoff. The work must be
-// idempotent, because a commit whose reply was lost counts as a failure here.
+// Retries a whole transaction after a transient error, a limited number of times, with jittered backoff. The work
+// must be idempotent, because a commit whose reply was lost counts as a failure here.
 
 import { backoffMs } from '../core/retries/backoff.ts';
 import { waitMs } from './clock.ts';
@@ -29,8 +29,8 @@ export async function retryPassing<T>(work: () => Promise<T>, options: RetryOpti
 }
 
 /**
- * Retries statements after transient errors. For reads outside of transactions: a restart of the server then delays a long
- * series of reads instead of failing it.
+ * Retries statements after transient errors. For reads outside of transactions: a restart of the server then delays a
+ * long series of reads instead of failing it.
  */
 export function retryingReads(db: Executor, signal?: AbortSignal): Executor {
   const options = signal === undefined ? {} : { signal };

@@ -1,5 +1,5 @@
-// Encrypts stored secrets with AES-256-GCM, or stores them in plain text without a key. The stored text has the id of its key,
-// so that a wrong key can be distinguished from a text that was tampered with.
+// Encrypts stored secrets with AES-256-GCM, or stores them in plain text without a key. The stored text has the id of
+// its key, so that a wrong key can be distinguished from a text that was tampered with.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
@@ -19,7 +19,10 @@ export class SecretBox {
   /** Keys by id. The first one seals. */
   readonly #keys: ReadonlyMap<string, Buffer>;
 
-  /** `secretKey` has keys of 32 bytes as base64, separated by commas: the first seals, all of them open. Or it is `none`. */
+  /**
+   * `secretKey` has keys of 32 bytes as base64, separated by commas: the first seals, all of them open. Or it is
+   * `none`.
+   */
   constructor(secretKey: string) {
     const texts = secretKey === 'none' ? [] : secretKey.split(',').map((text) => text.trim());
     this.#keys = new Map(texts.map((text) => [keyIdOf(text), keyOf(text)]));

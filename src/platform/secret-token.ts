@@ -1,5 +1,5 @@
-// Random tokens of sessions, setup and API keys. They have 256 bits, so a plain hash is enough to store them. Hashes are
-// compared in constant time.
+// Random tokens of sessions, setup and API keys. They have 256 bits, so a plain hash is enough to store them. Hashes
+// are compared in constant time.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const TOKEN_BYTES = 32;

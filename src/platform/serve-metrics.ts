@@ -1,5 +1,5 @@
-// Serves /metrics for Prometheus and /healthz. Both are unauthenticated: bind them to an address that only trusted clients
-// can reach.
+// Serves /metrics for Prometheus and /healthz. Both are unauthenticated: bind them to an address that only trusted
+// clients can reach.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

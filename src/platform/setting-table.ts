@@ -1,4 +1,5 @@
-// Every setting with its default, its bounds and what it does. `npm run docs:reference` writes docs/configuration.md from it.
+// Every setting with its default, its bounds and what it does. `npm run docs:reference` writes docs/configuration.md
+// from it.
 import { type NumberSetting, SERVER_NUMBERS, SERVER_TEXTS } from './server-settings.ts';
 
 /** By key in files and code. The environment variable is the key in upper snake case. */

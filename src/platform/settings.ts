@@ -1,4 +1,5 @@
-// Reads and checks the settings (setting-table.ts) at startup: flags override the environment, then the file, then defaults.
+// Reads and checks the settings (setting-table.ts) at startup: flags override the environment, then the file, then
+// defaults.
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';

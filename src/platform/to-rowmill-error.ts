@@ -1,5 +1,5 @@
-// Converts any thrown value, or an error that crossed a process boundary as plain fields, to a RowmillError. The message is
-// always kept, and a code that the registry does not know becomes INTERNAL_ERROR.
+// Converts any thrown value, or an error that crossed a process boundary as plain fields, to a RowmillError. The
+// message is always kept, and a code that the registry does not know becomes INTERNAL_ERROR.
 import { isErrorCode, RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from './database-error.ts';
 

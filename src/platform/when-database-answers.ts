@@ -1,5 +1,5 @@
-// Lets a starting process wait while PostgreSQL restarts or recovers. The wait is bounded and logged. Running processes have
-// their own retries.
+// Lets a starting process wait while PostgreSQL restarts or recovers. The wait is bounded and logged. Running
+// processes have their own retries.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs as pause } from './clock.ts';

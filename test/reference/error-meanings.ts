@@ -1,4 +1,5 @@
-// Meanings of the error codes, by section of docs/errors.md. They are not in the registry because the client bundles it.
+// Meanings of the error codes, by section of docs/errors.md. They are not in the registry because the client bundles
+// it.
 import type { ErrorCode } from '../../src/core/errors/error-registry.ts';
 
 type Meanings = Partial<Record<ErrorCode, string>>;

@@ -20,7 +20,8 @@ export class RowmillError extends Error {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'RowmillError';
     this.code = code;
-    // Codes can come from another process, another version or a handler: an unknown code must not hide the error itself.
+    // Codes can come from another process, another version or a handler: an unknown code must not hide the error
+    // itself.
     const known: ErrorCode = isErrorCode(code) ? code : 'INTERNAL_ERROR';
     const entry: RegisteredError = ERROR_REGISTRY[known];
     this.hint = options?.hint ?? entry.hint;

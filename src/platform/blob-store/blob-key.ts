@@ -1,5 +1,5 @@
-// Checks keys of the blob store. Rowmill creates all keys, never a user, so an invalid one is a bug. It is refused before it
-// can become a path outside the folder or an object that cannot be listed.
+// Checks keys of the blob store. Rowmill creates all keys, never a user, so an invalid one is a bug. It is refused
+// before it can become a path outside the folder or an object that cannot be listed.
 
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const MAX_SEGMENT_LENGTH = 200;

@@ -1,6 +1,6 @@
-// Stores whole files: uploads and output files. A blob that is visible under its key is always complete; an interrupted write
-// leaves nothing under the key. Rowmill creates the keys: segments of letters, digits, '.', '_' and '-' separated by slashes.
-// No key is the folder of another.
+// Stores whole files: uploads and output files. A blob that is visible under its key is always complete; an
+// interrupted write leaves nothing under the key. Rowmill creates the keys: segments of letters, digits, '.', '_' and
+// '-' separated by slashes. No key is the folder of another.
 import type { Readable } from 'node:stream';
 
 export interface StoredBlob {
@@ -27,12 +27,15 @@ export interface BlobStore {
   /** Shown to people. Has no credentials. */
   readonly description: string;
   /**
-   * Writes the whole source, then makes it visible under the key atomically and replaces any previous blob. Errors of the
-   * source and the abort reason are thrown unchanged; errors of the store are BLOB_STORE_UNAVAILABLE. A stream that is not
-   * read to its end is destroyed, as by `for await`.
+   * Writes the whole source, then makes it visible under the key atomically and replaces any previous blob. Errors of
+   * the source and the abort reason are thrown unchanged; errors of the store are BLOB_STORE_UNAVAILABLE. A stream
+   * that is not read to its end is destroyed, as by `for await`.
    */
   put(key: string, source: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<StoredBlob>;
-  /** Like `put`, under `<prefix><sha256 of the bytes>`. An existing blob is rewritten, which renews its modification time. */
+  /**
+   * Like `put`, under `<prefix><sha256 of the bytes>`. An existing blob is rewritten, which renews its modification
+   * time.
+   */
   putByHash(prefix: string, source: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<StoredBlob>;
   /**
    * Throws BLOB_NOT_FOUND if the key does not exist. `end` is exclusive, and a range past the end is empty. Destroy the
@@ -47,8 +50,8 @@ export interface BlobStore {
   /** Does nothing if the key does not exist. */
   delete(key: string): Promise<void>;
   /**
-   * Runs `work` on a local file with the bytes of the blob. The file may be removed afterwards. Do not change it: it can be
-   * the blob itself. If the blob is deleted meanwhile, the path may no longer open.
+   * Runs `work` on a local file with the bytes of the blob. The file may be removed afterwards. Do not change it: it
+   * can be the blob itself. If the blob is deleted meanwhile, the path may no longer open.
    */
   withLocalFile<T>(key: string, work: (path: string) => Promise<T>): Promise<T>;
   /** Removes leftovers of interrupted writes that are older than this, and returns their number. */

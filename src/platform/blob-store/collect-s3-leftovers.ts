@@ -1,5 +1,5 @@
-// Removes leftovers of interrupted writes to S3: staging objects, and incomplete uploads, which cost money and are not listed
-// as objects. Uploads of other programs under the same prefix are kept if their keys cannot be ours.
+// Removes leftovers of interrupted writes to S3: staging objects, and incomplete uploads, which cost money and are
+// not listed as objects. Uploads of other programs under the same prefix are kept if their keys cannot be ours.
 import { isBlobKey } from './blob-key.ts';
 import { s3FailureOf } from './s3-failure.ts';
 import type { S3Session } from './s3-session.ts';

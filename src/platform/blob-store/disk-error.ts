@@ -1,5 +1,5 @@
-// Converts file system errors, such as a full disk or a missing permission, to a RowmillError with the path. Other errors are
-// returned unchanged.
+// Converts file system errors, such as a full disk or a missing permission, to a RowmillError with the path. Other
+// errors are returned unchanged.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 export function toDiskError(error: unknown, path: string): unknown {

@@ -1,5 +1,6 @@
-// The blob store in a local or mounted folder. A blob is written and synced under a random name, then renamed, so that a
-// visible key is always complete, even after a power failure. There are no deadlines: a disk responds or fails.
+// The blob store in a local or mounted folder. A blob is written and synced under a random name, then renamed, so
+// that a visible key is always complete, even after a power failure. There are no deadlines: a disk responds or
+// fails.
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';

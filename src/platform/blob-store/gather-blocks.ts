@@ -1,11 +1,11 @@
-// Copies chunks of any size into blocks of a given size, so that a source of many tiny chunks needs neither a write per chunk
-// nor a list of chunks.
+// Copies chunks of any size into blocks of a given size, so that a source of many tiny chunks needs neither a write
+// per chunk nor a list of chunks.
 
 const SMALLEST_BUFFER = 64 * 1024;
 
 /**
- * All blocks but the last have `blockBytes(index)` bytes, and none is empty. `onBytes` gets the bytes of a block before the
- * block is yielded.
+ * All blocks but the last have `blockBytes(index)` bytes, and none is empty. `onBytes` gets the bytes of a block
+ * before the block is yielded.
  */
 export async function* gatherBlocks(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,5 +1,5 @@
-// Images of rows. A row names an image by its hash, `images/<sha256>`, so that the same image is the same row in every job.
-// Each set of files has its own copy, which is deleted with the set. Jobs never share a copy.
+// Images of rows. A row names an image by its hash, `images/<sha256>`, so that the same image is the same row in
+// every job. Each set of files has its own copy, which is deleted with the set. Jobs never share a copy.
 import type { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from './blob-store.ts';
@@ -19,7 +19,10 @@ export function imageCopyKey(imageKey: string, setId: string): string {
   return `${IMAGE_COPIES}${IMAGE_KEY.exec(imageKey)![1]}/${setId}`;
 }
 
-/** Returns the key under which the bytes are stored. Older versions stored images under their own name, without copies. */
+/**
+ * Returns the key under which the bytes are stored. Older versions stored images under their own name, without
+ * copies.
+ */
 async function findStoredKey(blobs: Pick<BlobStore, 'list'>, key: string): Promise<string> {
   const sha256 = IMAGE_KEY.exec(key)?.[1];
   if (sha256 !== undefined) for await (const copy of blobs.list(`${IMAGE_COPIES}${sha256}/`)) return copy.key;

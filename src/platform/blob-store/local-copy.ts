@@ -1,5 +1,5 @@
-// Copies blobs of a remote store to local files, for code that needs a path. A copy is removed when the work on it finishes;
-// copies left by a dead process are removed a day later.
+// Copies blobs of a remote store to local files, for code that needs a path. A copy is removed when the work on it
+// finishes; copies left by a dead process are removed a day later.
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

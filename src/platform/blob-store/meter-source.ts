@@ -1,5 +1,5 @@
-// Counts and hashes the bytes of a write on their way to the store, and fails if it is aborted or too long. Errors of the
-// source are passed through unchanged, because they are not errors of the store.
+// Counts and hashes the bytes of a write on their way to the store, and fails if it is aborted or too long. Errors of
+// the source are passed through unchanged, because they are not errors of the store.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';

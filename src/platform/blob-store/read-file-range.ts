@@ -1,5 +1,5 @@
-// A stream over a range of an open file. Unlike the stream of node:fs, it names the file in its errors, and fails if the file
-// is shorter than when it was opened.
+// A stream over a range of an open file. Unlike the stream of node:fs, it names the file in its errors, and fails if
+// the file is shorter than when it was opened.
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';

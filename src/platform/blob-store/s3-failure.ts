@@ -1,5 +1,5 @@
-// A failed S3 request, whatever the SDK threw: status, code and whether a retry can help. Only safe parts of the SDK's error
-// are copied, because it contains the signed request.
+// A failed S3 request, whatever the SDK threw: status, code and whether a retry can help. Only safe parts of the
+// SDK's error are copied, because it contains the signed request.
 
 export class S3Failure extends Error {
   readonly status: number | undefined;

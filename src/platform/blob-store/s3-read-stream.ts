@@ -1,6 +1,6 @@
-// A stream over a range of one object that survives lost connections. The store may drop a connection whose reader is slow, so
-// a connection that is cut or stalls is replaced by a request for the rest of the same object. The stream fails after a few
-// connections in a row without progress.
+// A stream over a range of one object that survives lost connections. The store may drop a connection whose reader is
+// slow, so a connection that is cut or stalls is replaced by a request for the rest of the same object. The stream
+// fails after a few connections in a row without progress.
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../clock.ts';

@@ -1,5 +1,5 @@
-// The connection of an S3 store: loads the SDK at first use and gives every request a deadline, bounded retries with jitter,
-// and Rowmill's errors. This is the only retry layer: the SDK's retries are disabled.
+// The connection of an S3 store: loads the SDK at first use and gives every request a deadline, bounded retries with
+// jitter, and Rowmill's errors. This is the only retry layer: the SDK's retries are disabled.
 import type { S3 } from '@aws-sdk/client-s3';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';

@@ -1,5 +1,6 @@
-// The blob store in an S3 bucket, or on a server with the same protocol. An object becomes visible only when its write
-// completes. An interrupted write leaves at most a staging object or an incomplete upload, which collectLeftovers removes.
+// The blob store in an S3 bucket, or on a server with the same protocol. An object becomes visible only when its
+// write completes. An interrupted write leaves at most a staging object or an incomplete upload, which
+// collectLeftovers removes.
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { wallClockMs } from '../clock.ts';
@@ -101,8 +102,8 @@ export class S3Store implements BlobStore {
   async #finishWrite(write: S3Write): Promise<StoredBlob> {
     const { blob, expectedEtag, etag, encryption } = write;
     const found = md5Etag(etag, encryption);
-    // Content-MD5 verified every part in transit. A different ETag means that the store computes ETags differently, or that
-    // parts are wrong: only the bytes can show which.
+    // Content-MD5 verified every part in transit. A different ETag means that the store computes ETags differently,
+    // or that parts are wrong: only the bytes can show which.
     if (found !== undefined && found !== expectedEtag) {
       await verifyByReading(this, blob).catch(async (error: unknown) => {
         if (error instanceof RowmillError && error.code === 'BLOB_CORRUPT') await this.delete(blob.key);

@@ -1,6 +1,6 @@
-// Writes one blob to S3: in one request if it fits in one part, otherwise as a multipart upload. A blob that is named after its
-// hash is uploaded under a staging key, because its name is known only at the end, and is then copied part by part within the
-// store: each copy is short, and the object gets the same ETag as the upload.
+// Writes one blob to S3: in one request if it fits in one part, otherwise as a multipart upload. A blob that is named
+// after its hash is uploaded under a staging key, because its name is known only at the end, and is then copied part
+// by part within the store: each copy is short, and the object gets the same ETag as the upload.
 import { createHash } from 'node:crypto';
 import { newId } from '../random.ts';
 import type { PutOptions, StoredBlob } from './blob-store.ts';

@@ -38,7 +38,10 @@ let childScript: string;
 let folders = 0;
 const children: ChildProcess[] = [];
 
-/** A data folder with a cluster in it, copied because initdb takes a second. The copy belongs to us, as a backup would. */
+/**
+ * A data folder with a cluster in it, copied because initdb takes a second. The copy belongs to us, as a backup
+ * would.
+ */
 async function copyOfTemplate(): Promise<string> {
   const dataDir = newFolder();
   await mkdir(dirname(dataDir));
