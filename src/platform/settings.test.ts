@@ -114,7 +114,7 @@ describe('settings', () => {
     );
   });
 
-  it.each([true, null, [], {}])('are refused when a file gives them as %j', (value) => {
+  it.each([true, null, [], {}])('are refused when a file has %j', (value) => {
     const file = fileWith(JSON.stringify({ sweepMs: value }));
     expect(messageOf(() => loadSettings({ environment: {}, file }))).toContain(
       `got ${JSON.stringify(value)}`,
