@@ -4,8 +4,8 @@ import { type NumberSetting, SERVER_NUMBERS, SERVER_TEXTS } from './server-setti
 
 /** By key in files and code. The environment variable is the key in upper snake case. */
 export const NUMBER_SETTINGS = {
-  claimMin: { default: 1, min: 1, max: 100_000, why: 'Fewest rows a worker claims at once.' },
-  claimMax: { default: 5000, min: 1, max: 100_000, why: 'Most rows a worker claims at once.' },
+  claimMin: { default: 1, min: 1, max: 100_000, why: 'Minimum number of rows a worker claims at once.' },
+  claimMax: { default: 5000, min: 1, max: 100_000, why: 'Maximum number of rows a worker claims at once.' },
   claimConcurrency: {
     default: 4,
     min: 1,
@@ -16,7 +16,7 @@ export const NUMBER_SETTINGS = {
     default: 16_777_216,
     min: 1024,
     max: 268_435_456,
-    why: 'Most input bytes that one claim loads into memory. A claim always loads at least one row.',
+    why: 'Maximum size of the inputs that one claim loads into memory. A claim always loads at least one row.',
   },
   workerTargetSliceMs: {
     default: 5000,
@@ -48,7 +48,7 @@ export const NUMBER_SETTINGS = {
     max: 86_400_000,
     why: 'A worker whose event loop is blocked for this long is treated as stuck: its leases are no longer renewed.',
   },
-  flushMaxItems: { default: 5000, min: 1, max: 100_000, why: 'Most outcomes in one flush.' },
+  flushMaxItems: { default: 5000, min: 1, max: 100_000, why: 'Maximum number of outcomes in one flush.' },
   flushMaxBytes: {
     default: 8_388_608,
     min: 1024,
@@ -90,13 +90,13 @@ export const NUMBER_SETTINGS = {
     default: 5,
     min: 1,
     max: 100,
-    why: 'Most handler calls for a row that fails with transient errors.',
+    why: 'Maximum number of handler calls for a row that fails with transient errors.',
   },
   maxAttemptsNotFound: {
     default: 2,
     min: 1,
     max: 100,
-    why: 'Most handler calls for a row that is not found. A pipeline with strategies makes at least one call per strategy.',
+    why: 'Maximum number of handler calls for a row that is not found. A pipeline with strategies makes at least one call per strategy.',
   },
   pollMinMs: { default: 50, min: 5, max: 60_000, why: 'First wait of a worker that found no work.' },
   pollMaxMs: {
@@ -171,12 +171,17 @@ export const NUMBER_SETTINGS = {
     max: 100_000,
     why: 'Rows in the first ingest batch and in the smallest one.',
   },
-  ingestMaxRows: { default: 10_000, min: 1, max: 100_000, why: 'Most rows in one ingest batch.' },
+  ingestMaxRows: {
+    default: 10_000,
+    min: 1,
+    max: 100_000,
+    why: 'Maximum number of rows in one ingest batch.',
+  },
   ingestMaxBatchBytes: {
     default: 8_388_608,
     min: 1024,
     max: 536_870_912,
-    why: 'Most bytes in one ingest batch.',
+    why: 'Maximum size of one ingest batch.',
   },
   dbP50Ms: {
     default: 250,
@@ -208,7 +213,7 @@ export const NUMBER_SETTINGS = {
     max: 10_000,
     why: 'A job fails when reading its file or writing its output crashed or stalled this many processes in a row without progress.',
   },
-  ingestMaxColumns: { default: 2000, min: 1, max: 10_000, why: 'Most columns in a file.' },
+  ingestMaxColumns: { default: 2000, min: 1, max: 10_000, why: 'Maximum number of columns in a file.' },
   ingestMaxCellBytes: {
     default: 10_485_760,
     min: 1,
@@ -243,7 +248,7 @@ export const NUMBER_SETTINGS = {
     default: 20_000,
     min: 1,
     max: 1_000_000,
-    why: 'Most entries in a zip file or workbook.',
+    why: 'Maximum number of entries in a zip file or workbook.',
   },
   fileBusyMs: {
     default: 30_000,
@@ -280,13 +285,13 @@ export const NUMBER_SETTINGS = {
     default: 1000,
     min: 1,
     max: 1_000_000,
-    why: 'Most files that one scan takes from a source.',
+    why: 'Maximum number of files that one scan takes from a source.',
   },
   resultMaxColumns: {
     default: 500,
     min: 1,
     max: 10_000,
-    why: 'Most distinct result keys that get their own column in grids and exports.',
+    why: 'Maximum number of distinct result keys that get their own column in grids and exports.',
   },
   exportPageRows: { default: 2000, min: 1, max: 100_000, why: 'Rows that an export reads per statement.' },
   reprocessMaxAttempts: {
@@ -353,7 +358,7 @@ export const NUMBER_SETTINGS = {
     default: 1000,
     min: 1,
     max: 100_000,
-    why: 'Most concurrent calls, over all processes, to a resource without a declared concurrency.',
+    why: 'Maximum number of concurrent calls, over all processes, to a resource without a declared concurrency.',
   },
   resourceKeepMs: {
     default: 3_600_000,
@@ -365,19 +370,19 @@ export const NUMBER_SETTINGS = {
     default: 10,
     min: 1,
     max: 1000,
-    why: 'Most levels between an input row and an emitted row. Deeper rows are dropped and counted.',
+    why: 'Maximum depth: levels between an input row and an emitted row. Deeper rows are dropped and counted.',
   },
   emitMaxItems: {
     default: 1_000_000,
     min: 1,
     max: 1_000_000_000,
-    why: 'Most rows of a job, input and emitted. Further emitted rows are dropped and counted.',
+    why: 'Maximum number of rows of a job, input and emitted. Further emitted rows are dropped and counted.',
   },
   emitMaxPerItem: {
     default: 10_000,
     min: 1,
     max: 1_000_000,
-    why: 'Most rows that one call may emit. A call that emits more fails.',
+    why: 'Maximum number of rows that one call may emit. A call that emits more fails.',
   },
   finalizeRetryMaxMs: {
     default: 60_000,
