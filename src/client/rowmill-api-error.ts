@@ -86,7 +86,14 @@ function parseJson(text: string): unknown {
 /** Checks the contract's shape without its schema, which the web UI would otherwise have to load. */
 function isErrorAnswer(answer: unknown): answer is ErrorAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
-  const { code, message, hint, docs = '', requestId, issues = [] } = answer as Record<keyof ErrorAnswer, unknown>;
+  const {
+    code,
+    message,
+    hint,
+    docs = '',
+    requestId,
+    issues = [],
+  } = answer as Record<keyof ErrorAnswer, unknown>;
   const areTexts = [code, message, hint, docs, requestId].every((each) => typeof each === 'string');
   return (
     areTexts &&

@@ -32,7 +32,7 @@ describe('a hashed password', () => {
 
   it('is refused if it is stored in another format', async () => {
     for (const stored of ['', 'plain text', '$scrypt$ln=10,r=8,p=1$short'])
-      await expect(verifyPassword('x', stored)).rejects.toThrow('not in the form');
+      await expect(verifyPassword('x', stored)).rejects.toThrow('not a scrypt hash');
   });
 });
 
