@@ -1,11 +1,13 @@
-// Keeps docs/errors.md and docs/configuration.md equal to the registries, in both directions, and links alive. A failing
-// comparison shows the row as it has to be.
+// Keeps docs/errors.md and docs/configuration.md equal to the registries, and links alive.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { errorDocs } from '../src/core/errors/error-docs.ts';
 import { ERROR_REGISTRY } from '../src/core/errors/error-registry.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/setting-table.ts';
-import { environmentName } from '../src/platform/settings.ts';
+import { ERROR_SECTIONS } from './reference/error-meanings.ts';
+import { REFERENCE_PAGES, replaceGenerated } from './reference/render-reference.ts';
+import { SETTING_SECTIONS } from './reference/setting-sections.ts';
 import { listFiles, readSources } from './support/read-sources.ts';
 
 /** The cells of every table row whose first cell is a name in backquotes. */
@@ -24,47 +26,71 @@ function readRows(path: string, section: { from?: string; to?: string } = {}): s
     );
 }
 
-function byName(a: string[], b: string[]): number {
-  return a[0]!.localeCompare(b[0]!);
+const readPage = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+
+/** Names in backquotes that are headings of the third level. */
+function readHeadings(text: string): string[] {
+  return Array.from(text.matchAll(/^### `(\w+)`$/gm), ([, name]) => name!);
 }
 
-describe('docs/errors.md', () => {
-  const rows = readRows('../docs/errors.md');
+/** Anchors that GitHub gives to the headings. */
+function anchorsIn(text: string): string[] {
+  return Array.from(text.matchAll(/^#+ (.*)$/gm), ([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
-  it('has every code of the registry, and no other, with its status and its hint', () => {
-    const documented = rows.map(([code, status, , hint]) => [code, status, hint] as string[]);
-    const registered = Object.entries(ERROR_REGISTRY).map(([code, { status, hint }]) => [
-      `\`${code}\``,
-      String(status),
-      hint,
-    ]);
-    expect(documented.sort(byName)).toEqual(registered.sort(byName));
+describe.each(Object.entries(REFERENCE_PAGES))('%s', (path, render) => {
+  it('is as its registry has it', () => {
+    const page = readPage(path);
+    expect(page, 'run `npm run docs:reference` and commit the page').toBe(replaceGenerated(page, render()));
+  });
+});
+
+describe('docs/errors.md', () => {
+  const page = readPage('docs/errors.md');
+
+  it('has a section for every code of the registry, and for no other', () => {
+    const explained = ERROR_SECTIONS.flatMap(({ meanings }) => Object.keys(meanings));
+    const codes = Object.keys(ERROR_REGISTRY);
+    expect(explained.toSorted(), 'add the code to test/reference/error-meanings.ts').toEqual(
+      codes.toSorted(),
+    );
+    expect(readHeadings(page).toSorted()).toEqual(codes.toSorted());
   });
 
-  it('says of every code what it means', () => {
-    for (const row of rows) {
-      expect(row).toHaveLength(4);
-      expect(row[2]).toMatch(/^\S.{10,}\.$/);
+  it('explains every code in a sentence', () => {
+    for (const { meanings } of ERROR_SECTIONS)
+      for (const meaning of Object.values(meanings)) expect(meaning).toMatch(/^[A-Z`].{10,}\.$/);
+  });
+
+  it('has the section that each error links to', () => {
+    const anchors = anchorsIn(page);
+    for (const code of Object.keys(ERROR_REGISTRY)) {
+      const [file, anchor] = errorDocs(code).split('#');
+      expect(file).toBe('docs/errors.md');
+      expect(anchors).toContain(anchor);
     }
   });
 });
 
 describe('docs/operating.md', () => {
-  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
-
   it('has every alert of deploy/prometheus-alerts.yml, and no other', () => {
     const documented = readRows('../docs/operating.md')
       .map(([name]) => name!.replaceAll('`', ''))
       .filter((name) => name.startsWith('Rowmill'));
-    const alerts = [...read('../deploy/prometheus-alerts.yml').matchAll(/- alert: (\w+)/g)].map(
+    const alerts = [...readPage('deploy/prometheus-alerts.yml').matchAll(/- alert: (\w+)/g)].map(
       ([, name]) => name,
     );
     expect(documented.sort()).toEqual(alerts.sort());
   });
 
   it('names only log lines that are written, at their level', () => {
-    const source = read('../src/platform/log-events.ts');
-    const page = read('../docs/operating.md');
+    const source = readPage('src/platform/log-events.ts');
+    const page = readPage('docs/operating.md');
     const section = page.slice(page.indexOf('## Logs'), page.indexOf('## Health'));
     const levels = [...section.matchAll(/^- `(\w+)`: (.*?)(?=\n(?:- |\n))/gms)];
     expect(levels.map(([, level]) => level)).toEqual(['error', 'warn', 'info', 'debug']);
@@ -77,54 +103,37 @@ describe('docs/operating.md', () => {
 });
 
 describe('docs/configuration.md', () => {
-  const rows = readRows('../docs/configuration.md', { to: '### Settings that are texts' }).concat(
-    readRows('../docs/configuration.md', { from: '### The rest', to: '## Other variables' }),
-  );
-  const number = (value: number) => value.toLocaleString('en-US');
+  const page = readPage('docs/configuration.md');
+  const units = SETTING_SECTIONS.flatMap(({ settings }) => Object.entries(settings));
 
-  it('has every setting, and no other, with its variable, default, bounds and reason', () => {
-    const documented = rows.map(([key, variable, value, , bounds, why]) =>
-      [key, variable, value, bounds, why].map(String),
+  it('has a section for every setting, and for no other', () => {
+    const known = [...Object.keys(NUMBER_SETTINGS), ...Object.keys(TEXT_SETTINGS)];
+    const listed = units.map(([key]) => key);
+    expect(listed.toSorted(), 'add the setting to test/reference/setting-sections.ts').toEqual(
+      known.toSorted(),
     );
-    const known = Object.entries(NUMBER_SETTINGS).map(([key, { default: value, min, max, why }]) => [
-      `\`${key}\``,
-      `\`${environmentName(key)}\``,
-      number(value),
-      `${number(min)} to ${number(max)}`,
-      why,
-    ]);
-    expect(documented.sort(byName)).toEqual(known.sort(byName));
+    const [settings] = page.split('## Other environment variables');
+    expect(readHeadings(settings!).toSorted()).toEqual(known.toSorted());
   });
 
-  it('has every setting that is text', () => {
-    const section = { from: '### Settings that are texts', to: '### The rest' };
-    const known = Object.entries(TEXT_SETTINGS).map(([key, { default: value, why }]) => [
-      `\`${key}\``,
-      `\`${environmentName(key)}\``,
-      `\`${value}\``,
-      why,
-    ]);
-    expect(readRows('../docs/configuration.md', section)).toEqual(known);
+  it('begins with the ten settings that people change most', () => {
+    expect(Object.keys(SETTING_SECTIONS[0]!.settings)).toHaveLength(10);
   });
 
-  it('gives every setting the unit that its name says', () => {
-    for (const [key, , , unit] of rows) {
-      expect(unit).toMatch(/^[a-z]/);
-      expect([key, unit === 'ms']).toEqual([key, key!.endsWith('Ms`')]);
-      expect([key, unit === 'bytes']).toEqual([key, key!.endsWith('Bytes`')]);
+  it('gives every setting the unit that its name implies', () => {
+    for (const [key, unit] of units) {
+      expect([key, unit === 'ms']).toEqual([key, key.endsWith('Ms')]);
+      expect([key, unit === 'bytes']).toEqual([key, key.endsWith('Bytes')]);
+      expect([key, unit === 'text']).toEqual([key, key in TEXT_SETTINGS]);
     }
   });
 
   it('has every other environment variable that is read, and no other', () => {
-    const documented = readRows('../docs/configuration.md', { from: '## Other variables' }).map(
-      ([name]) => name,
-    );
+    const documented = readHeadings(page.split('## Other environment variables')[1]!);
     const read = new Set<string>();
-    for (const { code } of readSources()) {
-      for (const match of code.matchAll(/(?:process\.env|environment)\.([A-Z_]+)/g))
-        read.add(`\`${match[1]}\``);
-    }
-    expect(documented.sort()).toEqual([...read].sort());
+    for (const { code } of readSources())
+      for (const match of code.matchAll(/(?:process\.env|environment)\.([A-Z_]+)/g)) read.add(match[1]!);
+    expect(documented.toSorted()).toEqual([...read].toSorted());
   });
 });
 
@@ -133,34 +142,19 @@ describe('links in the documents', () => {
     ...readdirSync(new URL('..', import.meta.url)),
     ...['docs', 'bench/results', 'examples', 'template'].flatMap(listFiles),
   ].filter((path) => path.endsWith('.md'));
-  const linesOf = (path: string): string[] => {
-    const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-    return text.replace(/^```.*?^```$/gms, '').split('\n');
-  };
-  const anchorsOf = (path: string): string[] =>
-    linesOf(path)
-      .filter((line) => /^#+ /.test(line))
-      .map((line) =>
-        line
-          .replace(/^#+ /, '')
-          .toLowerCase()
-          .replace(/[^\w\- ]/g, '')
-          .replaceAll(' ', '-'),
-      );
+  const withoutCode = (path: string): string => readPage(path).replace(/^```.*?^```$/gms, '');
 
   it('lead to files and headings that exist', () => {
     const broken: string[] = [];
     let checked = 0;
     for (const document of documents) {
-      for (const [, target] of linesOf(document)
-        .join('\n')
-        .matchAll(/\]\(([^)\s]+)\)/g)) {
+      for (const [, target] of withoutCode(document).matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^[a-z]+:/.test(target!)) continue;
         checked += 1;
         const [file, anchor] = target!.split('#') as [string, string | undefined];
         const path = file === '' ? document : posix.join(posix.dirname(document), file);
         const isThere = existsSync(new URL(`../${path}`, import.meta.url));
-        if (!isThere || (anchor !== undefined && !anchorsOf(path).includes(anchor)))
+        if (!isThere || (anchor !== undefined && !anchorsIn(withoutCode(path)).includes(anchor)))
           broken.push(`${document}: ${target}`);
       }
     }

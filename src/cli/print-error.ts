@@ -1,4 +1,5 @@
-// Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
+// Prints errors for a terminal: what is wrong, what to do, and where it is explained. Only unexpected errors get a
+// stack.
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
@@ -21,25 +22,33 @@ export function printError(thrown: unknown, json = false): void {
   const requestId = isOfServer(error) ? error.requestId : null;
   const asked = originOf(thrown);
   if (json) {
-    const details = { code, message, hint, ...(asked && { asked }), ...(requestId && { requestId }) };
+    const details = {
+      code,
+      message,
+      hint,
+      docs: error.docs,
+      ...(asked && { asked }),
+      ...(requestId && { requestId }),
+    };
     console.log(JSON.stringify({ ok: false, error: details }));
     return;
   }
   console.error(`error: ${printable(message)} [${code}]`);
   if (hint !== '') console.error(`  ${printable(withPagePaths(hint))}`);
+  console.error(`  See ${printable(withPagePaths(error.docs))}`);
   if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
 }
 
-/** Pages come with the package: their paths from here. */
-function withPagePaths(hint: string): string {
-  return hint.replace(/\bdocs\/[\w-]+\.md/g, (page) => {
+/** The pages ship with the package: shows their paths relative to the working directory, or absolute if outside. */
+function withPagePaths(text: string): string {
+  return text.replace(/(?<![/\w])docs\/[\w-]+\.md/g, (page) => {
     const path = fileURLToPath(new URL(`../../${page}`, import.meta.url));
     const fromHere = relative(process.cwd(), path);
     return fromHere.startsWith('..') ? path : fromHere;
   });
 }
 
-/** Null: it does not come from a connection to the database. */
+/** Null unless a database connection failed. */
 function ofDatabase(error: unknown): RowmillError | null {
   if (!(error instanceof Error) || error instanceof RowmillError || isOfServer(error)) return null;
   if (databaseErrorKind(error) !== 'passing') return null;
@@ -47,12 +56,12 @@ function ofDatabase(error: unknown): RowmillError | null {
     'DATABASE_UNREACHABLE',
     `the database did not answer: ${databaseErrorText(error)}`,
     {
-      hint: 'Nothing that was stored is lost. Ask again when the server is back.',
+      hint: 'Try again when PostgreSQL is back. No stored data is lost.',
     },
   );
 }
 
-/** By its name: commands that speak to no server do not load the client. */
+/** Checks the name, so commands that call no server need not load the client. */
 function isOfServer(error: unknown): error is RowmillApiError {
   return error instanceof Error && error.name === 'RowmillApiError';
 }

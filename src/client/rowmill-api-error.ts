@@ -1,17 +1,20 @@
-// A refusal of the server, or that it could not be reached, as the caller of the client gets it.
+// An error response of the server, or a failure to reach it, as the client throws it.
 import type { ErrorAnswer } from '../contract/route.ts';
+import { errorDocs } from '../core/errors/error-docs.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/errors/error-registry.ts';
 
 export interface ApiErrorParts {
-  /** As in docs/errors.md; a newer server may have more. */
+  /** A code of docs/errors.md. A newer server may send others. */
   code: string;
   message: string;
   hint?: string | undefined;
-  /** Of the HTTP answer; 0: there was none. */
+  /** The page and section that explain the code. Older servers do not send it. */
+  docs?: string | undefined;
+  /** HTTP status; 0 if there was no response. */
   status?: number | undefined;
-  /** Names the request in the log of the server. */
+  /** Identifies the request in the server log. */
   requestId?: string | null | undefined;
-  /** Where the request is wrong. */
+  /** Invalid fields of the request. */
   issues?: readonly { path: string; message: string }[] | undefined;
   retryAfterMs?: number | null | undefined;
   cause?: unknown;
@@ -20,10 +23,12 @@ export interface ApiErrorParts {
 export class RowmillApiError extends Error {
   readonly code: string;
   readonly hint: string;
+  /** The page and section that explain the code: docs/errors.md#job_not_found. */
+  readonly docs: string;
   readonly status: number;
   readonly requestId: string | null;
   readonly issues: readonly { path: string; message: string }[];
-  /** When the server says that another try is of use; null: it did not say. */
+  /** The server's Retry-After; null if it sent none. */
   readonly retryAfterMs: number | null;
 
   constructor(parts: ApiErrorParts) {
@@ -31,6 +36,7 @@ export class RowmillApiError extends Error {
     this.name = 'RowmillApiError';
     this.code = parts.code;
     this.hint = parts.hint ?? '';
+    this.docs = parts.docs ?? errorDocs(parts.code);
     this.status = parts.status ?? 0;
     this.requestId = parts.requestId ?? null;
     this.issues = parts.issues ?? [];
@@ -38,7 +44,7 @@ export class RowmillApiError extends Error {
   }
 }
 
-/** What an answer that is not a success says. A proxy in between answers in words of its own. */
+/** Parses an error response. A proxy may have sent it, in a format of its own. */
 export function apiErrorOf(status: number, headers: Pick<Headers, 'get'>, text: string): RowmillApiError {
   const answer = parseJson(text);
   const retryAfterMs = parseRetryAfter(headers);
@@ -55,7 +61,7 @@ export function apiErrorOf(status: number, headers: Pick<Headers, 'get'>, text: 
 export function unreachable(url: string, cause: unknown): RowmillApiError {
   return new RowmillApiError({
     ...ofRegistry('API_UNREACHABLE'),
-    // A page knows its server by no address.
+    // The web UI calls its server without a URL.
     message: `cannot reach ${url || 'the server'}: ${reasonOf(cause)}`,
     cause,
   });
@@ -77,11 +83,18 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** As the contract has it, without its schema: a page that never fails need not have it. */
+/** Checks the contract's shape without its schema, which the web UI would otherwise have to load. */
 function isErrorAnswer(answer: unknown): answer is ErrorAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
-  const { code, message, hint, requestId, issues = [] } = answer as Record<keyof ErrorAnswer, unknown>;
-  const areTexts = [code, message, hint, requestId].every((each) => typeof each === 'string');
+  const {
+    code,
+    message,
+    hint,
+    docs = '',
+    requestId,
+    issues = [],
+  } = answer as Record<keyof ErrorAnswer, unknown>;
+  const areTexts = [code, message, hint, docs, requestId].every((each) => typeof each === 'string');
   return (
     areTexts &&
     Array.isArray(issues) &&
@@ -92,13 +105,13 @@ function isErrorAnswer(answer: unknown): answer is ErrorAnswer {
   );
 }
 
-/** Seconds; the form with a date is not sent by this server. */
+/** Only seconds are parsed: this server never sends a date. */
 function parseRetryAfter(headers: Pick<Headers, 'get'>): number | null {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 
-/** fetch says only that it failed; the reason is the cause. */
+/** fetch only reports that it failed; the cause has the reason. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as { cause?: { code?: unknown; message?: unknown }; message?: unknown };
   return String(cause?.message || cause?.code || message || error);

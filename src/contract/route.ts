@@ -77,6 +77,8 @@ export const errorAnswer = z
     code: z.string(),
     message: z.string(),
     hint: z.string(),
+    /** The page and section that explain the code: docs/errors.md#job_not_found. */
+    docs: z.string(),
     requestId: z.string(),
     /** The same request may succeed after this time, as in the Retry-After header; absent if it would fail again. */
     retryAfterMs: z.number().optional(),

@@ -1,9 +1,10 @@
-// Which addresses of the network requests of ours must not go to, and which an administrator allows all the same.
+// Network addresses that our requests must not reach, unless an administrator allows them.
 import { BlockList, isIP } from 'node:net';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
-// Everything that is not the public internet: this host, private networks, link-local with the metadata services of
-// clouds, carrier NAT, documentation, benchmarks, multicast, reserved; and prefixes that carry an IPv4 address.
+// Everything outside the public internet: this host, private networks, link-local (which includes cloud metadata
+// services), carrier NAT, documentation, benchmarks, multicast and reserved ranges; also IPv6 prefixes that embed an
+// IPv4 address.
 const PRIVATE_RANGES = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -38,7 +39,7 @@ const PRIVATE_RANGES = [
 
 const privateAddresses = addressRanges(PRIVATE_RANGES);
 
-/** Of ranges such as 10.1.0.0/16, or single addresses. */
+/** Parses ranges such as 10.1.0.0/16 and single addresses. */
 export function addressRanges(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
@@ -56,13 +57,13 @@ export function addressRanges(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** A setting: ranges separated by commas, or `none`. */
+/** `setting` has ranges separated by commas, or `none`. */
 export function parseAddressRanges(setting: string): BlockList {
   const ranges = setting.split(',').map((range) => range.trim());
   return addressRanges(ranges.filter((range) => range !== '' && range !== 'none'));
 }
 
-/** An IPv4 address in the clothes of IPv6 is found in ranges of IPv4. */
+/** IPv4-mapped IPv6 addresses match IPv4 ranges. */
 export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }

@@ -1,5 +1,5 @@
-// The only place that reads time. Decisions about leases and retries use the database's clock; this one
-// measures durations and waits.
+// The only module that reads the time. Leases and retries use the database's clock; this one measures durations and
+// waits.
 
 export function monotonicMs(): number {
   return performance.now();
@@ -9,7 +9,7 @@ export function wallClockMs(): number {
   return Date.now();
 }
 
-/** Resolves after `ms`, or at once when the signal fires. Never keeps the process alive by itself. */
+/** Resolves after `ms`, or as soon as the signal fires. */
 export function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -23,7 +23,7 @@ export function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Lets the event loop turn: what waits for the network or the disk gets on before the next stretch of work. */
+/** Yields to the event loop, so that pending I/O runs before the next stretch of work. */
 export function turnOfLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

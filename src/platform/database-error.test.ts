@@ -20,7 +20,7 @@ it.each([
   ['ECONNRESET', 'a reset connection'],
   ['ECONNREFUSED', 'no server'],
   ['EAI_AGAIN', 'no name server'],
-])('takes %s (%s) as passing', (code) => {
+])('classifies %s (%s) as passing', (code) => {
   expect(databaseErrorKind(withCode(code))).toBe('passing');
 });
 
@@ -32,7 +32,7 @@ it.each([
   ['23505', 'unique_violation'],
   ['23514', 'check_violation'],
   ['54000', 'program_limit_exceeded'],
-])('takes %s (%s) as the fault of the data', (code) => {
+])('classifies %s (%s) as a data error', (code) => {
   expect(databaseErrorKind(withCode(code))).toBe('data');
 });
 
@@ -42,7 +42,7 @@ it.each([
   ['42501', 'insufficient_privilege'],
   ['28P01', 'invalid_password'],
   ['3D000', 'invalid_catalog_name'],
-])('takes %s (%s) as neither', (code) => {
+])('classifies %s (%s) as other', (code) => {
   expect(databaseErrorKind(withCode(code))).toBe('other');
 });
 
@@ -52,19 +52,19 @@ it.each([
   'Client has encountered a connection error and is not queryable',
   'timeout exceeded when trying to connect',
   'no answer within the deadline of 300 ms',
-])('takes the message of the driver "%s" as passing', (message) => {
+])('classifies the driver message "%s" as passing', (message) => {
   expect(databaseErrorKind(new Error(message))).toBe('passing');
 });
 
 it.each([null, undefined, 'ECONNRESET', 5, {}, withCode(40001), new TypeError('x is not a function')])(
-  'takes %s as neither',
+  'classifies %s as other',
   (thrown) => {
     expect(databaseErrorKind(thrown)).toBe('other');
     expect(isStatementNameError(thrown)).toBe(false);
   },
 );
 
-it('knows the two errors of named statements', () => {
+it('recognises the two errors of named statements', () => {
   expect(['26000', '42P05', '42P01'].map((code) => isStatementNameError(withCode(code)))).toEqual([
     true,
     true,

@@ -1,5 +1,5 @@
-// Tells apart what a database error means for the caller: try the whole transaction again, look for the
-// one bad row, or stop. SQLSTATE classes are from PostgreSQL's appendix A.
+// Classifies database errors by what the caller should do: retry the transaction, find the bad row, or give up.
+// SQLSTATE classes are from appendix A of the PostgreSQL manual.
 
 export type DatabaseErrorKind = 'passing' | 'data' | 'other';
 
@@ -31,7 +31,7 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind {
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
     if (NETWORK_CODES.has(code) || PASSING_STATES.has(code)) return 'passing';
-    // The socket of a server that is down; a file that is not there does not come back.
+    // Only connect: the Unix socket of a server that is down reappears, other missing files do not.
     if (code === 'ENOENT' && (error as { syscall?: unknown }).syscall === 'connect') return 'passing';
     if (/^[0-9A-Z]{5}$/.test(code)) {
       if (PASSING_CLASSES.has(code.slice(0, 2))) return 'passing';
@@ -47,7 +47,7 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind {
     : 'other';
 }
 
-/** Never empty: a host with several addresses fails with an AggregateError, whose own message is. */
+/** Never empty: a host with several addresses fails with an AggregateError, whose own message is empty. */
 export function databaseErrorText(error: unknown): string {
   if (error === null || typeof error !== 'object') return String(error);
   const { message, errors, code } = error as { message?: unknown; errors?: unknown; code?: unknown };
@@ -56,7 +56,7 @@ export function databaseErrorText(error: unknown): string {
   return typeof code === 'string' ? code : Object.prototype.toString.call(error);
 }
 
-/** The server forgot, or another client of the same pooler took, a named statement. */
+/** The server no longer knows a named statement, or another client of the same pooler uses its name. */
 export function isStatementNameError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return code === '26000' || code === '42P05';

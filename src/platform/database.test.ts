@@ -29,7 +29,7 @@ const PREPARED: Statement = {
   text: `select count(*) as count from pg_prepared_statements where not from_sql`,
 };
 
-/** One connection, so that a connection which is lost or wedged is noticed by the next call. */
+/** One connection, so that the next call fails if the connection is lost or stuck. */
 function open(options: Partial<DatabaseOptions> = {}): Database {
   const db = new Database({
     url: database.url,
@@ -51,7 +51,7 @@ async function noteIds(): Promise<number[]> {
 }
 
 describe('a deadline', () => {
-  // Connections too have to be opened within it, on a machine that may be busy.
+  // Long enough to open a connection on a busy machine.
   const deadlineMs = 1000;
   const message = 'no answer within the deadline of 1000 ms';
   const connectedPidOf = (db: Database): Promise<number> => retryPassing(() => pidOf(db));
@@ -65,7 +65,7 @@ describe('a deadline', () => {
     expect(await connectedPidOf(db)).not.toBe(before);
   });
 
-  it('destroys the connection of a transaction, and nothing of it stays', async () => {
+  it('destroys the connection of a transaction, which leaves no changes', async () => {
     const db = open({ deadlineMs });
     const before = await connectedPidOf(db);
     const running = db.transaction(async (tx) => {
@@ -78,7 +78,7 @@ describe('a deadline', () => {
     expect(await noteIds()).not.toContain(1);
   });
 
-  it('also ends the statement on the server, so that nobody waits for its locks', async () => {
+  it('also ends the statement on the server, which releases its locks', async () => {
     const db = open({ deadlineMs });
     const before = await connectedPidOf(db);
     const running = db.transaction(async (tx) => {
@@ -109,7 +109,7 @@ describe('a deadline', () => {
     expect(await connectedPidOf(db)).not.toBe(before);
   });
 
-  it('ends the wait for a server that accepts and never answers, as a passing error', async () => {
+  it('fails with a passing error if the server accepts and never responds', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket.on('error', () => {}))).listen(
       0,
@@ -138,7 +138,7 @@ describe('a transaction', () => {
     expect(await noteIds()).toEqual(expect.arrayContaining([10, 11, 12]));
   });
 
-  it('is rolled back when its work throws, and the connection stays', async () => {
+  it('is rolled back when its work throws, and keeps the connection', async () => {
     const db = open();
     const before = await pidOf(db);
     const error = new Error('changed my mind');
@@ -151,7 +151,7 @@ describe('a transaction', () => {
     expect(await pidOf(db)).toBe(before);
   });
 
-  it('is rolled back when what runs before the commit throws', async () => {
+  it('is rolled back when the callback before the commit throws', async () => {
     const db = open();
     const running = db.transaction(
       (tx) => tx.run(ADD_NOTE, [21]),
@@ -163,7 +163,7 @@ describe('a transaction', () => {
     expect(await noteIds()).not.toContain(21);
   });
 
-  it('whose error was swallowed is an error all the same: COMMIT became ROLLBACK', async () => {
+  it('fails at COMMIT if the work swallowed an error', async () => {
     const db = open();
     const before = await pidOf(db);
     const running = db.transaction(async (tx) => {
@@ -195,7 +195,7 @@ describe('a transaction', () => {
     expect(await noteIds()).toContain(40);
   });
 
-  it('takes a copy larger than any buffer', async () => {
+  it('accepts a copy larger than any buffer', async () => {
     const db = open();
     const rows = Array.from({ length: 20_000 }, (_, i) => `${100_000 + i}\t{"text": "${'x'.repeat(300)}"}\n`);
     await db.transaction((tx) => tx.copy(COPY_NOTES, rows.join('')));
@@ -205,7 +205,7 @@ describe('a transaction', () => {
 });
 
 describe('a connection', () => {
-  it('that the server ended is reported and replaced', async () => {
+  it('is reported and replaced when the server ends it', async () => {
     const errors: Error[] = [];
     let reported = (): void => {};
     const report = new Promise<void>((resolve) => {
@@ -224,7 +224,7 @@ describe('a connection', () => {
     expect(await retryPassing(() => pidOf(db))).not.toBe(before);
   });
 
-  it('that the server ended within a statement gives a passing error', async () => {
+  it('fails with a passing error when the server ends it during a statement', async () => {
     const db = open({ maxConnections: 2 });
     const running = db.transaction(async (tx) => {
       const { rows } = await tx.run<{ pid: number }>(PID);
@@ -260,7 +260,7 @@ describe('a named statement', () => {
     expect((await db.run(PREPARED)).rows).toEqual([{ count: 2 }]);
   });
 
-  it('that the server forgot works at the next try, and names are not used any more', async () => {
+  it('works at the next attempt after the server lost it, and names are no longer used', async () => {
     const db = open();
     await db.run(DIVIDE, [1]);
     await db.run(DEALLOCATE);
@@ -275,14 +275,14 @@ describe('a named statement', () => {
     expect((await db.run(PREPARED)).rows).toEqual([{ count: 0 }]);
   });
 
-  it('that another client of the pooler has taken works at the next try', async () => {
+  it('works at the next attempt if another client of the pooler uses its name', async () => {
     const db = open();
     await db.run({ name: 'take', text: 'prepare divide as select 5' });
     const result = await retryPassing(() => db.run(DIVIDE, [1]), { baseMs: 0 });
     expect(result.rows).toEqual([{ result: 1 }]);
   });
 
-  it('that is forgotten within a transaction fails it, and the whole transaction works at the next try', async () => {
+  it('fails a transaction if the server lost it, and the transaction works at the next attempt', async () => {
     const db = open();
     await db.run(ADD_NOTE, [50]);
     await db.run(DEALLOCATE);

@@ -1,8 +1,9 @@
-// Connections to PostgreSQL: pool, deadlines, transactions. Knows nothing of Rowmill's tables.
+// Connections to PostgreSQL: pool, deadlines, transactions. It does not depend on Rowmill's tables.
 //
-// Every wait has a deadline after which the connection is destroyed, not returned: a client whose query was
-// abandoned stays wedged. Named statements save planning. Behind a pooler there are none, and each statement is a
-// transaction with the session's parameters, because the next one may run in another session.
+// Every wait has a deadline. When it passes, the connection is destroyed and not returned to the pool, because a
+// client whose query was abandoned stays stuck. Named statements save planning. Behind a pooler they are not used,
+// and each statement runs in a transaction that sets the session parameters, because the next one may run in another
+// session.
 import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -10,7 +11,7 @@ import { monotonicMs } from './clock.ts';
 import { isStatementNameError } from './database-error.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
-/** One SQL statement of the store. The name identifies it to the server and in logs. */
+/** An SQL statement of the store. The name identifies it on the server and in logs. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -21,16 +22,17 @@ export interface DatabaseOptions {
   maxConnections: number;
   applicationName: string;
   deadlineMs: number;
-  /** Only for the statements of the hot path. */
+  /** Only for connections that run nothing but the hot path. */
   keyedAccess?: boolean;
   onError?: (error: Error) => void;
 }
 
 // The statements of the store are written so that only one plan makes sense, and are planned once: planning a claim
-// anew costs four times its execution (2.6 against 0.7 ms for 20 items), and compiling it a hundred times.
+// takes four times as long as executing it (2.6 against 0.7 ms for 20 items), and compiling it with JIT a hundred
+// times.
 const SESSION_PARAMETERS = { jit: 'off', plan_cache_mode: 'force_generic_plan' };
-// For sessions that only claim and flush: every access is by key, whatever the statistics say. A plan made while the
-// queue was empty would otherwise read all of it for every claim.
+// For sessions that only claim and flush: every access is by key, whatever the statistics are. A plan made while the
+// queue was empty would otherwise scan the whole queue for every claim.
 const KEYED_ACCESS_PARAMETERS = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -47,15 +49,15 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 };
 
-/** What a statement runs on: the pool (each statement its own transaction) or one open transaction. */
+/** Runs statements, on the pool (each in its own transaction) or in one open transaction. */
 export interface Executor {
   run<Row extends pg.QueryResultRow>(statement: Statement, values?: unknown[]): Promise<pg.QueryResult<Row>>;
-  /** Rows as arrays: for statements that return thousands of rows. */
+  /** Returns rows as arrays, for statements that return thousands of them. */
   runArrays(statement: Statement, values?: unknown[]): Promise<unknown[][]>;
 }
 
 export interface Transaction extends Executor {
-  /** Sends rows in COPY text format, in one piece or several. */
+  /** Sends rows in COPY text format, in one or several pieces. */
   copy(statement: Statement, rows: string | Buffer[]): Promise<void>;
 }
 
@@ -78,13 +80,13 @@ export class Database implements Executor {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
   readonly #clients = new Set<pg.PoolClient>();
-  /** Those that were asked who answers them. */
+  /** Clients that were checked for a pooler. */
   readonly #asked = new WeakSet<pg.PoolClient>();
   readonly #destroyed = new AbortController();
   #namedStatements = true;
-  /** A pooler is between, and statements of one connection may meet different sessions of the server. */
+  /** Statements of one connection may run in different sessions of the server. */
   #isPooled = false;
-  /** Transactions so far; a statement outside of one counts as one. */
+  /** Transactions so far. A statement outside of a transaction counts as one. */
   readonly transactions = { committed: 0, rolledBack: 0 };
   /** Called with the time that each transaction waited for its connection. */
   onWaited: ((ms: number) => void) | null = null;
@@ -102,14 +104,14 @@ export class Database implements Executor {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       allowExitOnIdle: true,
-      // A second after the deadline the server gives up too: a statement whose connection was destroyed would otherwise
-      // run on and keep its locks. So would the transaction of a process that is frozen in the middle of it.
+      // The server gives up one second after the deadline: otherwise a statement whose connection was destroyed would
+      // keep running and hold its locks. The same applies to a transaction of a process that is frozen.
       options: sessionParameters(options)
         .map(([name, value]) => `-c ${name}=${value}`)
         .join(' '),
       types,
     });
-    // The server may end a connection that is being closed before it has heard that.
+    // The server may end a connection while it is being closed.
     const report = (error: Error): void => {
       if (!this.#isClosing) options.onError?.(error);
     };
@@ -121,7 +123,7 @@ export class Database implements Executor {
     this.#pool.on('remove', (client) => this.#clients.delete(client));
   }
 
-  /** The longest that something waited for a connection since this was asked last. */
+  /** The longest wait for a connection since the last call. */
   takeLongestWaitMs(): number {
     const ms = this.#longestWaitMs;
     this.#longestWaitMs = 0;
@@ -143,7 +145,7 @@ export class Database implements Executor {
     return this.#withClient((client) => this.#inSession(client, (tx) => tx.runArrays(statement, values)));
   }
 
-  /** Runs `work` between BEGIN and COMMIT. Resolves only after the server confirmed the commit. */
+  /** Runs `work` between BEGIN and COMMIT. Resolves only after the server confirms the commit. */
   async transaction<T>(work: (tx: Transaction) => Promise<T>, beforeCommit?: () => void): Promise<T> {
     return this.#withClient((client) => this.#transact(client, work, beforeCommit));
   }
@@ -151,18 +153,18 @@ export class Database implements Executor {
   async close(): Promise<void> {
     this.#isClosing = true;
     const ended = this.#pool.end();
-    // A connection that is still being opened cannot be ended before its time-out.
+    // A connection that is still being opened cannot be ended before its timeout.
     ended.catch(() => {});
     await this.#unlessDestroyed(ended).catch(() => {});
   }
 
-  /** Ends everything at once: statements under way fail, and none is sent any more. */
+  /** Closes all connections immediately: running statements fail, and no more are sent. */
   destroy(): void {
     this.#destroyed.abort();
     for (const client of this.#clients) destroySocket(client);
   }
 
-  /** A statement on its own. Behind a pooler what a session is set to lasts for a transaction, so there has to be one. */
+  /** Runs a single statement. Behind a pooler session parameters last only for a transaction, so it needs one. */
   #inSession<T>(client: pg.PoolClient, work: (tx: Executor) => Promise<T>): Promise<T> {
     return this.#isPooled ? this.#transact(client, work) : work(this.#on(client));
   }
@@ -177,7 +179,7 @@ export class Database implements Executor {
       const value = await work(this.#on(client));
       beforeCommit?.();
       const ended = await client.query('commit');
-      // A transaction that failed earlier answers COMMIT with ROLLBACK, and without an error.
+      // The server answers COMMIT of a failed transaction with ROLLBACK and no error.
       if (ended.command !== 'COMMIT')
         throw new Error(`expected COMMIT, the server answered ${ended.command}`);
       return value;
@@ -247,7 +249,7 @@ export class Database implements Executor {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      // A pooler that refuses start-up options: do without them.
+      // The pooler refuses startup options: connect without them.
       if (!options || (error as { code?: string }).code !== '08P01') throw error;
       delete this.#pool.options.options;
       return this.#pool.connect();
@@ -279,7 +281,7 @@ function sendCopy(client: pg.PoolClient, statement: Statement, rows: string | Bu
     stream.on('error', reject);
     stream.on('finish', resolve);
     if (typeof rows === 'string') stream.write(Buffer.from(rows));
-    // All at once: they are in memory already, and the socket takes them as it can.
+    // Without waiting for drain: the pieces are in memory already.
     else for (const piece of rows) stream.write(piece);
     stream.end();
   });

@@ -1,4 +1,4 @@
-// The environment variables that are not settings with bounds.
+// Environment variables that are not settings.
 
 export function databaseUrlFromEnvironment(): string | undefined {
   return process.env.DATABASE_URL || undefined;
@@ -13,22 +13,22 @@ export function configFileFromEnvironment(): string | undefined {
   return process.env.ROWMILL_CONFIG || undefined;
 }
 
-/** A secret that the settings file names but does not contain. */
+/** A secret whose variable name is in the settings file. */
 export function secretFromEnvironment(name: string): string | undefined {
   return process.env[name] || undefined;
 }
 
-/** The server that commands speak to, and the key they show it. */
+/** The server that CLI commands call, and their API key. */
 export function apiFromEnvironment(): { url: string | undefined; key: string | undefined } {
   return { url: process.env.ROWMILL_API || undefined, key: process.env.ROWMILL_API_KEY || undefined };
 }
 
-/** Where programs keep what a person told them, by the XDG convention. */
+/** The user's configuration folder by the XDG convention. */
 export function configHomeFromEnvironment(): string | undefined {
   return process.env.XDG_CONFIG_HOME || undefined;
 }
 
-/** Started by npx, or as a script of package.json. */
+/** True under npx or as a script of package.json. */
 export function isRunByNpm(): boolean {
   return process.env.npm_config_user_agent !== undefined;
 }

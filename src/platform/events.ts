@@ -1,4 +1,5 @@
-// Events of the engine. Logs (log-events.ts), metrics and tests subscribe; nothing waits for them.
+// Events of the engine. Logs (log-events.ts), metrics and tests subscribe to them; the engine never waits for a
+// subscriber.
 
 import { EventEmitter } from 'node:events';
 import type { Signs } from '../core/limits/back-pressure.ts';
@@ -15,7 +16,7 @@ export interface RowmillEvents {
     ms: number;
     poolWaitMs: number;
     tries: number;
-    /** Rows that the next batch aims at. */
+    /** Target size of the next batch. */
     nextRows: number;
   };
   'job.created': { jobId: string; ownerId: string; pipeline: string };
@@ -37,22 +38,22 @@ export interface RowmillEvents {
     phase: number;
     items: number;
     retried: number;
-    /** Items that wait for their next phase. */
+    /** Items queued for their next phase. */
     advanced: number;
-    /** By status. Of a flush of which a part came too late, all that was sent. */
+    /** Finished items by status. If part of the flush was fenced, this still counts everything that was sent. */
     ended: Partial<Record<ItemStatus, number>>;
     bytes: number;
     ms: number;
     claimToCommitMs: number;
     trigger: string;
   };
-  /** Attempts of one flush that will be repeated, by error class. */
+  /** Scheduled retries of one flush, by error class. */
   'items.retrying': {
     jobId: string;
     phase: number;
     errorClass: ErrorClass;
     items: number;
-    /** The last attempt of the item that was tried most often. */
+    /** Highest attempt number among the items. */
     attempt: number;
     minDelayMs: number;
     maxDelayMs: number;
@@ -60,30 +61,30 @@ export interface RowmillEvents {
   'flush.rolled_back': { jobId: string; items: number; error: unknown; kind: string };
   'flush.split': { jobId: string; items: number; error: unknown };
   'flush.fenced': { jobId: string; items: number };
-  /** Outcomes that wait for their flush fill the buffer, or no longer do. At `full` nothing more is claimed. */
+  /** The fill level of the buffer of unflushed outcomes changed. At `full` the worker stops claiming. */
   'buffer.changed': { from: BufferLevel; to: BufferLevel; fullness: number; items: number; bytes: number };
-  /** What a committed flush added to counters, or replaced in them. */
+  /** Contributions to counters that a committed flush added or replaced. */
   'counters.counted': { jobId: string; contributions: number; entries: number };
   'counters.folded': { deltas: number };
-  /** Rows whose numbers are not what was contributed. */
+  /** Counter rows that differ from the sum of their contributions. */
   'counters.drifted': { level: string; rows: number };
   'lease.lost': { jobId: string; spanId: number };
   'lease.rescued': { jobId: string; phase: number; workerId: string; items: number; failed: number };
   'loop.stuck': { forMs: number };
-  /** More handlers than zombieHandlersMax were aborted and did not return. */
+  /** More than zombieHandlersMax aborted handlers have not returned. */
   'handlers.stuck': { count: number };
   'finalize.delayed': { jobId: string; generation: number; attempt: number; delayMs: number; error: unknown };
   'blobs.collected': { count: number };
-  /** How much a worker takes on, from what it notices of its own side: part of claims and slots. */
+  /** A worker changed its load because of local load signals. `from` and `to` are shares of claims and slots. */
   'pressure.changed': {
     from: number;
     to: number;
     reason: string;
     signs: Signs;
   };
-  /** Failures of a phase rose above the usual, or it is over: part of its slots. */
+  /** An error spike of a phase started or ended. `from` and `to` are shares of its slots. */
   'phase.spike': { pipeline: string; phase: string; from: number; to: number; reason: string };
-  /** Why more or less of a resource is used from now on. */
+  /** A limit of a resource changed. */
   'resource.decided': {
     name: string;
     key: string;
@@ -92,15 +93,15 @@ export interface RowmillEvents {
     to: number | string;
     reason: string;
   };
-  /** Calls of one key that ended since the last one. */
+  /** Calls of one key that finished since the last sync. */
   'resource.synced': { name: string; key: string; ok: number; throttled: number; failed: number };
   'resource.sync_failed': { error: unknown };
-  /** By itself, because it reached a budget; or by somebody, without a reason. */
+  /** `reason` names the budget that paused the job; null if a user paused it. */
   'job.paused': { jobId: string; reason: string | null };
-  /** `released`: items that a trial held. */
+  /** `released`: items that a test run held back. */
   'job.resumed': { jobId: string; state: JobState; released: number };
   'job.cancelling': { jobId: string };
-  /** Its file could not be read, or its output files could not be written. */
+  /** The file could not be read, or the output files could not be written. */
   'job.failed': { jobId: string; reason: string };
   'job.deleted': { jobId: string };
   'budget.sync_failed': { error: unknown };
@@ -110,9 +111,9 @@ export interface RowmillEvents {
     selected: number;
     leftOut: { permanent: number; exhausted: number };
   };
-  /** `error` is what it threw; it is called again until it was tried too often. */
+  /** `error` is the value that the callback threw. It is retried until its attempts are used up. */
   'callback.failed': { jobId: string; generation: number; callback: string; attempt: number; error: unknown };
-  /** `lagMs`: from the moment at which nothing was left to run, by the clock of the database. */
+  /** `lagMs`: time since no rows were left to run, by the database's clock. */
   'job.finished': { jobId: string; generation: number; state: string; outcome: string; lagMs: number };
   'worker.started': { workerId: string; name: string; pipelines: string[] };
   'worker.stopped': { workerId: string; unpersisted: number };
@@ -120,11 +121,11 @@ export interface RowmillEvents {
   'service.failed': { service: string; error: unknown };
   'source.file_taken': { source: string; path: string; bytes: number; jobId: string; ms: number };
   'source.file_failed': { source: string; path: string; reason: string };
-  /** Not taken, and not the fault of the file's content: a link, a file that is a job already, one that changed. */
+  /** Skipped for a reason other than its content: a link, a file that is a job already, a file that changed. */
   'source.file_skipped': { source: string; path: string; reason: string };
-  /** A passing error: the file waits for the next scan. */
+  /** A transient error: the file waits for the next scan. */
   'source.file_released': { source: string; path: string; error: unknown; tries: number };
-  /** `path` where the trouble is with one file only: it is a job, but could not be moved away. */
+  /** `path` if only one file failed: it is a job already, but could not be moved away. */
   'source.scan_failed': { source: string; path?: string; error: unknown };
 }
 
@@ -142,7 +143,7 @@ export class Events {
     return () => this.#emitter.off(name, listener);
   }
 
-  /** The next event of this name that satisfies the test. */
+  /** Resolves with the next event of this name that satisfies `test`. */
   next<Name extends EventName>(
     name: Name,
     test: (detail: RowmillEvents[Name]) => boolean = () => true,

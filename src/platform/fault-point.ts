@@ -1,5 +1,5 @@
-// Named places where a test can make this process die or stop. Nothing happens unless
-// ROWMILL_FAULT_POINTS names them: "flush.after_commit=kill@2" kills the process the second time.
+// Named points at which a test can kill or stop this process. They do nothing unless ROWMILL_FAULT_POINTS names them:
+// "flush.after_commit=kill@2" kills the process at the second call.
 import { writeSync } from 'node:fs';
 
 export const FAULT_POINTS = [

@@ -1,5 +1,4 @@
-// What a request to an address of somebody else may reach: the table of refused addresses, names that change their
-// meaning, and receivers that do not behave.
+// Requests to URLs that users supplied: refused addresses, names that change their address, and receivers that misbehave.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -31,7 +30,7 @@ async function check(text: string, options: Partial<GuardOptions> = {}): Promise
 }
 
 describe('an address', () => {
-  test('that is public is reached by https on its usual port', async () => {
+  test('is reached by https on port 443 if it is public', async () => {
     expect(await check('https://example.org/hook')).toEqual(['93.184.216.34']);
     expect(await check('https://example.org:443/hook')).toEqual(['93.184.216.34']);
     expect(await check('https://93.184.216.34/hook')).toEqual(['93.184.216.34']);
@@ -86,22 +85,19 @@ describe('an address', () => {
     ['::1'],
     ['::ffff:10.0.0.1'],
     ['93.184.216.34', '169.254.169.254'],
-  ])(
-    'of a name that means %s is refused, also when other addresses of it are public',
-    async (...addresses) => {
-      const resolve = answersWith(...addresses);
-      await expect(check('https://example.org/', { resolve })).rejects.toMatchObject(REFUSED);
-    },
-  );
+  ])('%s of a name is refused, even if the name also has public addresses', async (...addresses) => {
+    const resolve = answersWith(...addresses);
+    await expect(check('https://example.org/', { resolve })).rejects.toMatchObject(REFUSED);
+  });
 
   test.each(['https://localhost/', 'https://localhost./'])(
-    '%s is what the machine says it is',
+    'of %s is resolved by the system',
     async (text) => {
       await expect(checkTarget(parseGuardedUrl(text), { allow: NOTHING })).rejects.toMatchObject(REFUSED);
     },
   );
 
-  test('in an allowed range is reached, on any port and without https; its neighbours are not', async () => {
+  test('in an allowed range is reached on any port and without https; others are refused', async () => {
     const allow = parseAddressRanges('10.1.0.0/16, fd00::/8');
     expect(await check('http://10.1.2.3:8080/', { allow })).toEqual(['10.1.2.3']);
     expect(await check('http://[fd00::1]:8080/', { allow })).toEqual(['fd00::1']);
@@ -149,7 +145,7 @@ const post = (url: string, timeoutMs = 5000) => ({
 });
 
 describe('a receiver', () => {
-  test('gets method, headers and body, over a connection of its own', async () => {
+  test('gets method, headers and body over its own connection', async () => {
     let got = '';
     const ports = new Set<number | undefined>();
     const { port } = await listen((request, response) => {
@@ -166,7 +162,7 @@ describe('a receiver', () => {
     expect(ports.size).toBe(2);
   });
 
-  test('behind a name is the one that was checked: a name that changes its meaning reaches nobody else', async () => {
+  test('is the checked address, even if its name resolves differently later', async () => {
     const good = await listen((_request, response) => response.end());
     const inner = await listen((_request, response) => response.end(), {
       host: '127.0.0.2',
@@ -184,7 +180,7 @@ describe('a receiver', () => {
     expect({ good: good.calls.length, inner: inner.calls.length }).toEqual({ good: 1, inner: 0 });
   });
 
-  test('that sends us elsewhere is not followed', async () => {
+  test('that redirects is not followed', async () => {
     const other = await listen((_request, response) => response.end());
     const { port } = await listen((request, response) => {
       const location =
@@ -200,7 +196,7 @@ describe('a receiver', () => {
     expect(other.calls).toEqual([]);
   });
 
-  test('whose answer never ends is cut off after a little of it', async () => {
+  test('whose response never ends is cut off', async () => {
     let sent = 0;
     let closed = (): void => {};
     const isClosed = new Promise<void>((resolve) => {
@@ -222,14 +218,14 @@ describe('a receiver', () => {
     expect(sent).toBeLessThan(50_000_000);
   });
 
-  test('whose body dribbles has answered all the same', async () => {
+  test('that sends its body slowly still counts as answered', async () => {
     const { port } = await listen((_request, response) => {
       response.write('a');
     });
     expect(await guardedPost(LOOPBACK, post(`http://127.0.0.1:${port}/`))).toMatchObject({ status: 200 });
   });
 
-  test('that dies after its status has answered, and one that dies before has not', async () => {
+  test('counts as answered if it dies after its status, and not if it dies before', async () => {
     const { port } = await listen((request, response) => {
       if (request.url === '/before') return void request.socket.destroy();
       response.writeHead(200, { 'content-length': 1000 });
@@ -241,7 +237,7 @@ describe('a receiver', () => {
     await expect(guardedPost(LOOPBACK, post(`http://127.0.0.1:${port}/before`))).rejects.toThrow();
   });
 
-  test('that does not answer, or whose name does not, is given up in time', async () => {
+  test('that does not respond, or whose name does not resolve, times out', async () => {
     const { port } = await listen(() => {});
     await expect(guardedPost(LOOPBACK, post(`http://127.0.0.1:${port}/`, 200))).rejects.toThrow(
       'no answer within 200 ms',
@@ -252,7 +248,7 @@ describe('a receiver', () => {
     );
   });
 
-  test('with too many headers is not read', async () => {
+  test('that sends too many headers is refused', async () => {
     const { port } = await listen((_request, response) => {
       for (let n = 0; n < 40; n += 1) response.setHeader(`x-${n}`, 'x'.repeat(1000));
       response.end();
@@ -260,7 +256,7 @@ describe('a receiver', () => {
     await expect(guardedPost(LOOPBACK, post(`http://127.0.0.1:${port}/`))).rejects.toThrow();
   });
 
-  test('with a certificate of nobody is refused, and one that is trusted for its name is not', async () => {
+  test('is refused without a certificate that is trusted for its name', async () => {
     const { key, cert } = makeSelfSignedCertificate();
     const server = createTlsServer({ key, cert }, (_request, response) => response.end());
     servers.push(server as unknown as Server);

@@ -1,6 +1,6 @@
-// Requests to addresses that other people gave us. Only https to public addresses on port 443, unless an administrator
-// allows a range: every address of the name is checked, and the connection goes to exactly the checked ones, looked up
-// anew for each request. No redirects, no proxy, little of the answer is read.
+// Requests to URLs that users supplied. Only https to public addresses on port 443 is allowed, unless an
+// administrator allows a range. Each request resolves the name again, checks every address, and connects only to the
+// checked addresses. Redirects and proxies are not used, and only the beginning of a response is read.
 import { type LookupAddress, lookup as lookupName } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
 import { Agent, request } from 'undici';
@@ -9,18 +9,18 @@ import { isIn, isPrivate } from './address-ranges.ts';
 import { monotonicMs } from './clock.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
-/** Read of an answer so that a polite receiver is not cut off; nothing of it is kept. */
+/** The body is read up to this size, so that a receiver is not cut off, and then discarded. */
 const BODY_MAX_BYTES = 16_384;
 const BODY_MAX_MS = 1000;
 
 export type Resolver = (hostname: string) => Promise<LookupAddress[]>;
 
 export interface GuardOptions {
-  /** Ranges that may be reached although they are private; there also without https and on any port. */
+  /** Private ranges that may be reached, also without https and on any port. */
   allow: BlockList;
-  /** All addresses of a name. Default: what the machine says. */
+  /** Returns all addresses of a name. Default: the system resolver. */
   resolve?: Resolver;
-  /** Authority of certificates, besides the usual ones. */
+  /** Replaces the default certificate authorities. */
   ca?: string;
 }
 
@@ -38,30 +38,30 @@ export interface GuardedAnswer {
   ms: number;
 }
 
-/** The form of an address, before anything is looked up. */
+/** Checks the form of a URL, before any name is resolved. */
 export function parseGuardedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null) throw refused('expected an absolute address such as https://example.org/hook');
+  if (url === null) throw refused('expected an absolute URL such as https://example.org/hook');
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refused(`expected https, got ${url.protocol.slice(0, -1)}`);
   if (url.username !== '' || url.password !== '')
-    throw refused('expected an address without a name and a password');
-  if (url.hostname === '') throw refused('expected an address with a host');
+    throw refused('expected a URL without user name and password');
+  if (url.hostname === '') throw refused('expected a URL with a host');
   return url;
 }
 
-/** What is asked of every address that no administrator allowed. */
+/** Checks a URL that no administrator allowed. */
 export function checkPublicForm(url: URL): void {
   if (url.protocol !== 'https:') throw refused('expected https, got http');
   if (url.port !== '') throw refused(`expected port 443, got ${url.port}`);
 }
 
-/** The addresses that a request may connect to. Refuses when any address of the name is not allowed. */
+/** Returns the addresses that a request may connect to. Throws if any address of the name is not allowed. */
 export async function checkTarget(
   url: URL,
   { allow, resolve = resolveAll }: GuardOptions,
 ): Promise<LookupAddress[]> {
-  // Resolvers are not asked for literal addresses, in brackets when they are IPv6.
+  // Literal addresses are not resolved. IPv6 ones are in brackets.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   const family = isIP(host);
   const addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
@@ -71,12 +71,12 @@ export async function checkTarget(
     !isAllowed &&
     addresses.some(({ address }) => isPrivate(address) && !(isIP(address) && isIn(allow, address)))
   )
-    throw refused(`expected a public address, ${host} is not one`);
+    throw refused(`expected a public address, got ${host}`);
   if (!isAllowed) checkPublicForm(url);
   return addresses;
 }
 
-/** Rejects with WEBHOOK_URL_REFUSED before anything is sent, or with what went wrong on the way. */
+/** Rejects with WEBHOOK_URL_REFUSED before anything is sent, or with the network error. */
 export async function guardedPost(options: GuardOptions, post: GuardedRequest): Promise<GuardedAnswer> {
   const startedMs = monotonicMs();
   const late = AbortSignal.timeout(post.timeoutMs);
@@ -87,7 +87,7 @@ export async function guardedPost(options: GuardOptions, post: GuardedRequest): 
   });
   const agent = new Agent({
     connect: {
-      // The checked list and nothing else, whatever the name means by now.
+      // Only the checked addresses, even if the name resolves differently by now.
       lookup: (_host, { all }, answer) => {
         if (all) (answer as (error: null, found: LookupAddress[]) => void)(null, addresses);
         else answer(null, addresses[0]!.address, addresses[0]!.family);
@@ -96,7 +96,7 @@ export async function guardedPost(options: GuardOptions, post: GuardedRequest): 
       ...(options.ca !== undefined && { ca: options.ca }),
     },
     maxHeaderSize: HEADERS_MAX_BYTES,
-    // One request per connection: the next one is checked again.
+    // One request per connection, so that the next one is checked again.
     pipelining: 0,
   });
   try {

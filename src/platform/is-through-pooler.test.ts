@@ -7,10 +7,10 @@ import { Database } from './database.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 const database = useTestDatabase();
-/** BackendKeyData: its kind and length, before the number of the process. */
+/** Type and length of BackendKeyData, which precede the process id. */
 const KEY_DATA = Buffer.from([0x4b, 0, 0, 0, 12]);
 
-/** Tells clients the number of another process, as poolers do; everything else passes. */
+/** Sends clients another process id, as poolers do, and forwards everything else. */
 async function startPretender(): Promise<{ url: string; close(): void }> {
   const target = new URL(database.url);
   const server = createServer((client) => {
@@ -42,11 +42,11 @@ async function ask(url: string): Promise<boolean> {
   }
 }
 
-test('the server itself is no pooler', async () => {
+test('the server itself is not a pooler', async () => {
   expect(await ask(database.url)).toBe(false);
 });
 
-test('somebody else answers, statements have no names, and every one has the parameters of the session', async () => {
+test('behind a pooler statements have no names, and each runs with the session parameters', async () => {
   const pretender = await startPretender();
   try {
     expect(await ask(pretender.url)).toBe(true);

@@ -1,5 +1,5 @@
-// Whether a pooler is between a client and the server, as PgBouncer: the process that the client was told at the start is
-// then not the one that answers. What belongs to a session (named statements, LISTEN, SET) is not to be relied on there.
+// Detects a pooler such as PgBouncer between client and server: the backend that answers then differs from the one
+// announced at startup. Behind a pooler, session state (prepared statements, LISTEN, SET) is unreliable.
 import type pg from 'pg';
 
 export async function isThroughPooler(client: pg.ClientBase): Promise<boolean> {

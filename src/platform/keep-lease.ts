@@ -1,16 +1,16 @@
-// Renews a lease in the database while long work runs. Says when it is lost; the fence of the statements that follow
-// decides, this only saves work.
+// Renews a lease in the database during long work, and aborts the work if the lease is lost. The abort only saves work:
+// correctness comes from the fence in the statements that follow.
 import { waitMs } from './clock.ts';
 
 export interface KeptLease {
-  /** Fires when the lease is lost, and with the caller's own signal. */
+  /** Fires when the lease is lost, and when the caller's signal fires. */
   signal: AbortSignal;
   stop(): Promise<void>;
 }
 
 export function keepLease(options: {
   leaseMs: number;
-  /** False: it is lost. An error may pass. */
+  /** Resolves with false if the lease is lost. Errors are treated as transient. */
   renew: () => Promise<boolean>;
   lost: () => Error;
   signal?: AbortSignal | undefined;

@@ -1,4 +1,4 @@
-// Lines of real runs: an operator reads from them what happened to a job.
+// Log lines of real runs, from which an operator can see what happened to a job.
 import { afterEach, expect, test } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { contextOf, openRowmill, type Rowmill } from '../open-rowmill.ts';
@@ -11,7 +11,7 @@ import { newId } from './random.ts';
 import type { Settings } from './settings.ts';
 
 const database = useTestDatabase();
-const SECRET = 'what stands in a cell';
+const SECRET = 'content of a cell';
 
 type Entry = Omit<LogEntry, 'atMs'>;
 let stops: (() => Promise<unknown>)[] = [];
@@ -35,7 +35,7 @@ async function embedded(
   return { rowmill, entries, stop: () => worker.stop() };
 }
 
-/** `level message` of lines about a job, each once, in their order. */
+/** Distinct `level message` pairs of the lines about a job, in order. */
 function storyOf(entries: readonly Entry[], jobId: string): string[] {
   const lines = entries.filter(({ fields }) => fields.jobId === jobId);
   return [...new Set(lines.map(({ level, message }) => `${level} ${message}`))];
@@ -45,7 +45,7 @@ function find(entries: readonly Entry[], message: string): Entry[] {
   return entries.filter((entry) => entry.message === message);
 }
 
-test('the life of a job, its flushes and its retries are logged with their numbers, and no cell is', async () => {
+test('logs the lifecycle, flushes and retries of a job with their numbers, and no cell values', async () => {
   const pipeline = definePipeline({
     name: `told-${newId()}`,
     phases: [
@@ -73,7 +73,7 @@ test('the life of a job, its flushes and its retries are logged with their numbe
   });
   await stop();
   const story = storyOf(entries, jobId);
-  // The start is noted beside the work, which may be faster.
+  // The start is recorded in parallel with the work, so its position varies.
   expect(story.filter((line) => line.startsWith('info') && line !== 'info job started')).toEqual([
     'info job created',
     'info job sealed',
@@ -118,7 +118,7 @@ test('the life of a job, its flushes and its retries are logged with their numbe
   expect(JSON.stringify(entries)).not.toContain(SECRET);
 });
 
-test('a pause, a cancellation, a rescued lease and a buffer that fills up are logged', async () => {
+test('logs a pause, a cancellation, a rescued lease and a buffer that fills up', async () => {
   const held: (() => void)[] = [];
   let started = (): void => {};
   const running = new Promise<void>((resolve) => {
@@ -181,7 +181,7 @@ test('a pause, a cancellation, a rescued lease and a buffer that fills up are lo
   expect(find(entries, 'buffer draining').at(-1)).toMatchObject({ level: 'info', fields: { to: 'calm' } });
 });
 
-test('a flush that the database rolled back is logged with its reason', async () => {
+test('logs a flush that the database rolled back, with the reason', async () => {
   const pipeline = definePipeline({
     name: `refused-${newId()}`,
     phases: [{ name: 'only', run: (row) => row }],
@@ -204,7 +204,7 @@ test('a flush that the database rolled back is logged with its reason', async ()
   ]);
 });
 
-test('events that several workers share are logged once, and after the last line of a worker by the next one', () => {
+test('logs events that workers share once, and passes logging to the next worker', () => {
   const events = new Events();
   const lines: string[] = [];
   const log = (name: string) => capturedLog(({ message }) => lines.push(`${name} ${message}`), null);
@@ -219,7 +219,7 @@ test('events that several workers share are logged once, and after the last line
   expect(lines).toEqual(['first job started', 'third job started']);
 });
 
-test('what happens hundreds of times a second is a few lines, and the next one says how many were left out', () => {
+test('limits lines that repeat hundreds of times a second', () => {
   const events = new Events();
   const entries: Entry[] = [];
   logEvents(

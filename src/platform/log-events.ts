@@ -1,7 +1,7 @@
-// Log lines of what the engine does, the same in every process: worker, server, `run`, programs that embed a worker. A table
-// says for each event whether it is a line, at which level and under which name; an event without an entry does not compile.
-// Lifecycle is at info, work of every second at debug, and what an operator should look at at warn. Inputs, results and error
-// texts of handlers are in no line.
+// Logs engine events, the same in every process: worker, server, `run`, programs that embed a worker. The table gives
+// each event its level and log message, or null if it is not logged; an event without an entry does not compile.
+// Lifecycle events are at info, frequent work at debug, and events that need an operator's attention at warn. No line
+// contains inputs, results or error texts of handlers.
 import { LineLimit } from '../core/files/line-limit.ts';
 import { monotonicMs } from './clock.ts';
 import { databaseErrorText } from './database-error.ts';
@@ -43,7 +43,7 @@ const LINES: { [Name in EventName]: LineOf<Name> } = {
   'lease.lost': ['warn', 'lease lost'],
   'lease.rescued': ['warn', 'lease rescued'],
   'loop.stuck': ['warn', 'event loop stuck'],
-  // The watch that counts them logs them.
+  // ZombieWatch logs them.
   'handlers.stuck': null,
   'finalize.delayed': ['warn', 'output files delayed'],
   'blobs.collected': ['debug', 'blobs collected'],
@@ -54,7 +54,7 @@ const LINES: { [Name in EventName]: LineOf<Name> } = {
   'resource.synced': null,
   'resource.sync_failed': ['warn', 'resource sync failed'],
   'budget.sync_failed': ['warn', 'budget sync failed'],
-  // The call that failed logs it.
+  // runCallback logs it.
   'callback.failed': null,
   'service.failed': ['warn', 'background work failed'],
   'source.file_taken': ['info', 'source file taken'],
@@ -64,16 +64,16 @@ const LINES: { [Name in EventName]: LineOf<Name> } = {
   'source.scan_failed': ['warn', 'source scan failed'],
 };
 
-/** Several workers of a process may share events: they are logged once. */
+/** Workers of a process may share their events: each event is logged only once. */
 const logged = new WeakSet<Events>();
 
-/** Until the returned function is called. */
+/** Logs events until the returned function is called. */
 export function logEvents(events: Events, log: Logger): () => void {
   if (logged.has(events)) return () => {};
   logged.add(events);
   const limit = new LineLimit();
   const write = ([level, message]: Line, detail: object): void => {
-    // A reader of debug lines wants all of them.
+    // Debug lines are never dropped.
     const omitted = level === 'debug' ? 0 : limit.take(message, monotonicMs());
     if (omitted === null) return;
     log[level]({ ...toFields(detail), ...(omitted > 0 && { omitted }) }, message);
@@ -92,7 +92,7 @@ export function logEvents(events: Events, log: Logger): () => void {
   };
 }
 
-/** Errors as text, and times without digits that mean nothing. */
+/** Converts errors to text and rounds times to 0.1 ms. */
 function toFields(detail: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(detail).map(([key, value]) => {

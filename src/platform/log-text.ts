@@ -1,16 +1,16 @@
-// A line of the log as people read it: the time, the message, and its values behind it.
+// Formats a log line for people: time, message, then the values.
 import { stripVTControlCharacters } from 'node:util';
 
 const LEVELS: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning', 50: 'error', 60: 'error' };
-/** Fields that the line has of its own, or that nobody reads on a terminal. */
+/** Fields that the line already shows, or that are of no use on a terminal. */
 const HIDDEN = ['level', 'time', 'msg', 'pid'];
 const MAX_VALUE_LENGTH = 300;
 
-/** As commands take them: the beginning of an id is enough. */
+/** Ids are shortened to their first 8 digits, which commands accept. */
 const ID = /^([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const DIGITS = 4;
 
-/** `json` is a line of pino. */
+/** `json` is one line of pino output. */
 export function logText(json: string): string {
   const entry = JSON.parse(json) as Record<string, unknown> & { level: number; time: number; msg?: string };
   const at = new Date(entry.time).toTimeString().slice(0, 8);
@@ -22,7 +22,7 @@ export function logText(json: string): string {
   return `${words.join(' ')}\n`;
 }
 
-/** An object is a field for each of its values; what has no value is left out. */
+/** An object becomes one field per value. Null and undefined are left out. */
 function fieldsOf(key: string, value: unknown): string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object' || Array.isArray(value)) return [`${key}=${shown(value)}`];
@@ -39,7 +39,7 @@ function shown(value: unknown): string {
   return (isList || typeof value === 'string') && /[\s=]|^$/.test(line) ? JSON.stringify(line) : line;
 }
 
-/** Values come from outside: none may steer the terminal. */
+/** Removes terminal control sequences: values are untrusted. */
 function oneLine(text: string): string {
   return stripVTControlCharacters(text).replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
 }

@@ -1,4 +1,5 @@
-// Structured logs: a constant message, values as fields. Never cell values, connection strings or secrets.
+// Structured logs: a constant message with values as fields. Cell values, connection strings and secrets are never
+// logged.
 import { type LevelWithSilent, pino } from 'pino';
 import { logText } from './log-text.ts';
 
@@ -10,14 +11,13 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** The level that the environment asks for, or else this one. */
+/** The level that LOG_LEVEL sets, or this one. */
 export function logLevelOr(level: string): string {
   return process.env.LOG_LEVEL || level;
 }
 
 /**
- * Writes to standard error, so that a command's own output stays clean, or hands lines over: JSON, or text with
- * LOG_FORMAT=text.
+ * Writes JSON lines, or text with LOG_FORMAT=text, to standard error by default, so that standard output stays clean.
  */
 export function createLogger(
   level: string = logLevelOr('info'),
@@ -33,7 +33,7 @@ function toStandardError(): (line: string) => void {
   return (line) => void destination.write(line);
 }
 
-/** From here on, and in processes that this one starts. A format that was chosen stays. */
+/** Sets LOG_FORMAT to text for this process and its children, unless it is set already. */
 export function logForPeople(): void {
   process.env.LOG_FORMAT ??= 'text';
 }

@@ -1,4 +1,4 @@
-// Numbers of real runs, by value: those that seeds 000, 001 and 004 name (docs/seeds.md).
+// Checks the values of metrics after real runs.
 import { expect, test } from 'vitest';
 import { claimRequest, jobWithItems } from '../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
@@ -16,7 +16,7 @@ import { newId } from './random.ts';
 
 const database = useTestDatabase();
 
-/** The first flush that holds row 7 of any job is rolled back. */
+/** Rolls back the first flush that contains row 7 of any job. */
 async function rollBackOnce(): Promise<void> {
   await database.query(`
     drop trigger if exists roll_back_once on results;
@@ -32,7 +32,7 @@ async function rollBackOnce(): Promise<void> {
     create trigger roll_back_once before insert on results for each row execute function roll_back_once()`);
 }
 
-test('a worker counts items, flushes, rollbacks, retries and the answers of each provider', async () => {
+test('a worker counts items, flushes, rollbacks, retries and the answers of each resource', async () => {
   await rollBackOnce();
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const service = `service-${newId()}`;
@@ -69,7 +69,7 @@ test('a worker counts items, flushes, rollbacks, retries and the answers of each
   await finished;
   const answers = (key: string, answer: string) =>
     `resource_calls_total{resource=${service},key=${key},answer=${answer}}`;
-  // Answers are reported with the next sync; the call that asked for another try was answered as well.
+  // Answers are reported with the next sync, including the answer of the call that was retried.
   await expect.poll(async () => (await worker.metrics.snapshot())[answers('even', 'ok')]).toBe(26);
   const seen = await worker.metrics.snapshot();
   await worker.stop();
@@ -111,7 +111,7 @@ test('a worker counts items, flushes, rollbacks, retries and the answers of each
       expect(seen[`${name}{quantile=${quantile}}`], `${name} at ${quantile}`).toBeGreaterThan(0);
 });
 
-test('while the database takes no flush the buffer is as full as what waits; at its bound it is counted', async () => {
+test('the buffer fills while the database accepts no flush, and a full buffer is counted', async () => {
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: { flushBacklogItems: 10 } });
   const pipeline = definePipeline({
     name: `full-${newId()}`,
@@ -139,7 +139,7 @@ test('while the database takes no flush the buffer is as full as what waits; at 
   await rowmill.close();
 });
 
-test('a lease that is taken back is counted, and so is the outcome that comes too late', async () => {
+test('a rescued lease and its fenced outcome are counted', async () => {
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: { sweepMs: 50 } });
   const held: (() => void)[] = [];
   let started = (): void => {};
@@ -179,7 +179,7 @@ test('a lease that is taken back is counted, and so is the outcome that comes to
   await rowmill.close();
 });
 
-/** A sealed job whose last row was flushed by a process that died before it could end the job. */
+/** A sealed job whose last row was flushed by a process that died before it could finish the job. */
 async function leftBehind(context: EngineContext): Promise<string> {
   const jobId = await jobWithItems(context, { items: 1 });
   await database.query(
@@ -204,7 +204,7 @@ async function leftBehind(context: EngineContext): Promise<string> {
   return jobId;
 }
 
-test('the lag of an end that a crash delayed is measured from the last flush, by whichever process ends the job', async () => {
+test('the finish lag after a crash is measured from the last flush, by whichever process finishes the job', async () => {
   const events = new Events();
   const metrics = createMetrics(events);
   const context = { ...database.context(), events };
@@ -219,7 +219,7 @@ test('the lag of an end that a crash delayed is measured from the last flush, by
   expect(seen).toMatchObject({ finish_lag_ms_count: 1, finish_lag_ms_sum: lagMs });
 });
 
-test('the time for which a job was paused is not part of the lag of its end', async () => {
+test('the finish lag does not include the time for which a job was paused', async () => {
   const context = { ...database.context(), events: new Events() };
   const jobId = await leftBehind(context);
   await database.query(
@@ -231,7 +231,7 @@ test('the time for which a job was paused is not part of the lag of its end', as
   expect((await finished).lagMs).toBeLessThan(90_000);
 });
 
-test('keys of a resource beyond the bound share one series', async () => {
+test('keys of a resource over the limit share one series', async () => {
   const events = new Events();
   const metrics = createMetrics(events);
   for (let n = 0; n < 1000; n += 1)

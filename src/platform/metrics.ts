@@ -1,4 +1,5 @@
-// Metrics in process, fed by events and by numbers that parts keep anyway: nothing in the engine knows about them.
+// Metrics of this process, fed by events and by numbers that other modules keep anyway. The engine does not depend on
+// them.
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
 import { LabelBound } from '../core/limits/label-bound.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
@@ -6,22 +7,22 @@ import type { Database } from './database.ts';
 import { databaseErrorKind } from './database-error.ts';
 import type { Events } from './events.ts';
 
-/** Keys of a resource with series of their own. Keys may be hosts out of the rows of a file. */
+/** Keys of a resource that get their own series. Keys may come from rows, so their number is unbounded. */
 const KEYS_PER_RESOURCE = 50;
 
 export interface Metrics {
   registry: Registry;
-  /** The numbers seed systems asked for, as plain values: for the CLI, benches and tests. */
+  /** All metrics as plain values, for the CLI, benches and tests. */
   snapshot(): Promise<Record<string, number>>;
   stop(): void;
 }
 
 export interface MetricsSources {
-  /** Outcomes not yet committed, and the bound at which claims stop. */
+  /** Uncommitted outcomes as a share of the limit at which claims stop. */
   bufferFullness?: () => number;
   /** Connections of this process. */
   databases?: readonly Pick<Database, 'transactions' | 'onWaited'>[];
-  /** What the slots of each phase are doing. */
+  /** Slots of each phase by state. */
   pools?: () => PoolStats[];
 }
 
@@ -47,7 +48,7 @@ function counter(registry: Registry, name: string, help: string, labelNames: str
   return new Counter({ name, help, labelNames, registers: [registry] });
 }
 
-/** Quantiles of the last ten minutes. */
+/** Quantiles over the last ten minutes. */
 function summary(registry: Registry, name: string, help: string): Summary {
   return new Summary({
     name,
@@ -61,12 +62,8 @@ function summary(registry: Registry, name: string, help: string): Summary {
 
 function countItems(events: Events, registry: Registry): Unsubscribe[] {
   const added = counter(registry, 'rowmill_items_added_total', 'Items stored by ingest');
-  const ingestMs = summary(
-    registry,
-    'rowmill_ingest_batch_ms',
-    'Duration of storing a batch of rows of a file',
-  );
-  const claims = counter(registry, 'rowmill_claims_total', 'Claims that brought items');
+  const ingestMs = summary(registry, 'rowmill_ingest_batch_ms', 'Time to store one ingest batch');
+  const claims = counter(registry, 'rowmill_claims_total', 'Claims that returned items');
   const claimed = counter(registry, 'rowmill_items_claimed_total', 'Items claimed');
   const claimMs = summary(registry, 'rowmill_claim_ms', 'Duration of a claim');
   return [
@@ -86,18 +83,14 @@ function countFlushes(events: Events, registry: Registry): Unsubscribe[] {
     'kind',
   ]);
   const flushed = counter(registry, 'rowmill_items_flushed_total', 'Outcomes committed');
-  const ended = counter(registry, 'rowmill_items_ended_total', 'Items that ended, by status', ['status']);
-  const retried = counter(registry, 'rowmill_items_retried_total', 'Attempts that will be tried again');
+  const ended = counter(registry, 'rowmill_items_ended_total', 'Finished items by status', ['status']);
+  const retried = counter(registry, 'rowmill_items_retried_total', 'Failed attempts that will be retried');
   const fenced = counter(
     registry,
     'rowmill_outcomes_fenced_total',
-    'Outcomes that came after their lease was lost',
+    'Outcomes discarded because their lease was lost',
   );
-  const bufferFull = counter(
-    registry,
-    'rowmill_buffer_full_total',
-    'Times that a full buffer stopped claims',
-  );
+  const bufferFull = counter(registry, 'rowmill_buffer_full_total', 'How often a full buffer stopped claims');
   const items = new Histogram({
     name: 'rowmill_flush_items',
     help: 'Outcomes per flush',
@@ -127,17 +120,9 @@ function countFlushes(events: Events, registry: Registry): Unsubscribe[] {
 }
 
 function countLeases(events: Events, registry: Registry): Unsubscribe[] {
-  const rescued = counter(
-    registry,
-    'rowmill_leases_rescued_total',
-    'Leases taken back from workers that are gone',
-  );
-  const lost = counter(registry, 'rowmill_leases_lost_total', 'Leases this process lost');
-  const unpersisted = counter(
-    registry,
-    'rowmill_outcomes_unpersisted_total',
-    'Outcomes given up at shutdown',
-  );
+  const rescued = counter(registry, 'rowmill_leases_rescued_total', 'Leases taken over from dead workers');
+  const lost = counter(registry, 'rowmill_leases_lost_total', 'Leases that this process lost');
+  const unpersisted = counter(registry, 'rowmill_outcomes_unpersisted_total', 'Outcomes dropped at shutdown');
   return [
     events.on('lease.rescued', () => rescued.inc()),
     events.on('lease.lost', () => lost.inc()),
@@ -150,12 +135,14 @@ function countJobs(events: Events, registry: Registry): Unsubscribe[] {
   const finishLagMs = summary(
     registry,
     'rowmill_finish_lag_ms',
-    'From the moment at which nothing of a job was left to run to its end, by the clock of the database',
+    "From a job's last row to the end of the job, by the database's clock",
   );
-  const failures = counter(registry, 'rowmill_background_failures_total', 'Background work that failed', [
-    'service',
-    'kind',
-  ]);
+  const failures = counter(
+    registry,
+    'rowmill_background_failures_total',
+    'Failed rounds of background work',
+    ['service', 'kind'],
+  );
   return [
     events.on('job.finished', (e) => {
       finished.inc({ outcome: e.outcome });
@@ -171,7 +158,7 @@ function countCounters(events: Events, registry: Registry): Unsubscribe[] {
   const counted = counter(
     registry,
     'rowmill_counter_contributions_total',
-    'Contributions to counters committed',
+    'Committed contributions to counters',
   );
   const folded = counter(
     registry,
@@ -181,7 +168,7 @@ function countCounters(events: Events, registry: Registry): Unsubscribe[] {
   const drifted = counter(
     registry,
     'rowmill_counter_drift_total',
-    'Rows of counters that a check found drifted',
+    'Counter rows that a counter check found drifted',
     ['level'],
   );
   return [
@@ -196,7 +183,7 @@ function countResources(events: Events, registry: Registry): Unsubscribe[] {
   const calls = counter(
     registry,
     'rowmill_resource_calls_total',
-    'Calls that ended, by resource, key and answer',
+    'Finished calls by resource, key and answer',
     ['resource', 'key', 'answer'],
   );
   return [
@@ -211,7 +198,7 @@ function countResources(events: Events, registry: Registry): Unsubscribe[] {
 function addBufferMetrics(registry: Registry, fullness: () => number): void {
   new Gauge({
     name: 'rowmill_buffer_fullness',
-    help: 'Outcomes not yet committed, as part of the bound at which claims stop',
+    help: 'Uncommitted outcomes as a share of the limit at which claims stop',
     registers: [registry],
     collect() {
       this.set(fullness());
@@ -225,7 +212,7 @@ function addDatabaseMetrics(
 ): void {
   new Gauge({
     name: 'rowmill_database_transactions',
-    help: 'Transactions of this process since it started',
+    help: 'Transactions since the process started',
     labelNames: ['end'],
     registers: [registry],
     collect() {
@@ -235,11 +222,7 @@ function addDatabaseMetrics(
       this.set({ end: 'rollback' }, sum('rolledBack'));
     },
   });
-  const waitMs = summary(
-    registry,
-    'rowmill_pool_wait_ms',
-    'Time that a transaction waited for its connection',
-  );
+  const waitMs = summary(registry, 'rowmill_pool_wait_ms', 'Time that a transaction waited for a connection');
   for (const db of databases) db.onWaited = (ms) => waitMs.observe(ms);
 }
 
@@ -248,7 +231,7 @@ function addPoolMetrics(registry: Registry, pools: () => PoolStats[]): void {
   const labelNames = ['pipeline', 'phase'];
   new Gauge({
     name: 'rowmill_slots',
-    help: 'Slots by state; error: aborted calls that have not returned, beside the others',
+    help: 'Slots by state; error counts aborted calls that have not returned and no longer occupy a slot',
     labelNames: [...labelNames, 'state'],
     registers,
     collect() {
@@ -258,9 +241,9 @@ function addPoolMetrics(registry: Registry, pools: () => PoolStats[]): void {
     },
   });
   const numbers = {
-    queued: ['rowmill_queued_items', 'Items that are claimed and wait for a slot'],
+    queued: ['rowmill_queued_items', 'Claimed items that wait for a slot'],
     calls: ['rowmill_handler_calls', 'Handler calls since the process started'],
-    timeouts: ['rowmill_handler_timeouts', 'Handler calls that ran out of time since the process started'],
+    timeouts: ['rowmill_handler_timeouts', 'Handler calls that timed out since the process started'],
     replacedThreads: ['rowmill_replaced_threads', 'Threads replaced since the process started'],
   } as const;
   for (const [key, [name, help]] of Object.entries(numbers)) {

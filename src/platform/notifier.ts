@@ -1,5 +1,5 @@
-// NOTIFY as a hint that there is something to claim: rate-limited, on its own autocommit statement, never inside
-// a transaction that writes rows. Polling is the truth; everything works with LISTEN off.
+// NOTIFY as a hint that there is work to claim. It is rate-limited and sent in its own autocommit statement, never
+// inside a transaction that writes rows. Workers also poll, so everything works without LISTEN.
 import pg from 'pg';
 import { backoffMs } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs } from './clock.ts';
@@ -16,13 +16,13 @@ export class WorkNotifier {
   readonly #sender: string;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  /** A listener with the same sender is not woken: it knows already. */
+  /** Listeners with the same sender ignore the hint: they know already. */
   constructor(db: Executor, sender = '') {
     this.#db = db;
     this.#sender = sender;
   }
 
-  /** Says at most ten times a second that something is waiting. Failures do not matter. */
+  /** Announces waiting work, at most ten times a second. Failures are ignored. */
   async hint(): Promise<void> {
     const now = monotonicMs();
     if (now - this.#lastMs < MIN_INTERVAL_MS) return;
@@ -51,7 +51,7 @@ export class WorkListener {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    // Not end(): it waits for a server that may not answer.
+    // Not end(), which waits for a server that may not respond.
     (
       this.#client as unknown as { connection?: { stream?: { destroy(): void } } } | null
     )?.connection?.stream?.destroy();
@@ -76,7 +76,7 @@ export class WorkListener {
       try {
         this.#client = client;
         await client.connect();
-        // It would be another session that listens, one that others use too. Looking for work finds it as well.
+        // Behind a pooler a shared session would listen. Polling finds the work as well.
         if (await isThroughPooler(client)) {
           await client.end();
           return;

@@ -4,7 +4,7 @@ import { OwnSigns, smallerLimit } from './own-signs.ts';
 
 const MIB = 1024 * 1024;
 
-test('memory is that of the whole process, Buffers included, as part of the limit', () => {
+test('memory is the share of the limit that the whole process uses, including Buffers', () => {
   const limitBytes = process.memoryUsage.rss() + 100 * MIB;
   const signs = new OwnSigns(new Events(), [], limitBytes);
   const before = signs.take().memory!;
@@ -14,7 +14,7 @@ test('memory is that of the whole process, Buffers included, as part of the limi
   expect((after - before) * limitBytes).toBeGreaterThan(held.byteLength * 0.8);
 });
 
-test('the heap counts although the machine has memory left', () => {
+test('a full heap counts even if the machine has memory left', () => {
   const signs = new OwnSigns(new Events(), [], Number.MAX_SAFE_INTEGER);
   expect(signs.take().memory).toBeGreaterThan(0.001);
   signs.stop();
@@ -23,13 +23,13 @@ test('the heap counts although the machine has memory left', () => {
 test.each([
   ['a container', 512 * MIB, 512 * MIB],
   ['no container', undefined, 8192 * MIB],
-  ['no limit, said as 0', 0, 8192 * MIB],
-  ['no limit, said as a huge number', 2 ** 63, 8192 * MIB],
-])('the limit of memory with %s', (_, constrained, expected) => {
+  ['no limit, reported as 0', 0, 8192 * MIB],
+  ['no limit, reported as a huge number', 2 ** 63, 8192 * MIB],
+])('the memory limit with %s', (_, constrained, expected) => {
   expect(smallerLimit(constrained, 8192 * MIB)).toBe(expected);
 });
 
-test('flushes, connections and the event loop are among the signs, each since the last look', () => {
+test('signals of flushes, connections and the event loop cover the time since the last call', () => {
   const events = new Events();
   let waitedMs = 70;
   const signs = new OwnSigns(events, [{ takeLongestWaitMs: () => waitedMs }, { takeLongestWaitMs: () => 5 }]);

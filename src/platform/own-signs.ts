@@ -1,4 +1,4 @@
-// Signs of pressure on the side of this process: flushes, connections, event loop, memory.
+// Local load signals: flush latency, waits for a connection, event-loop delay and memory use.
 import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -27,14 +27,14 @@ export class OwnSigns {
     this.#stopListening = events.on('flush.committed', ({ ms }) => this.#flushMs.add(ms));
   }
 
-  /** Since the last time. */
+  /** Signals since the last call. */
   take(): Signs {
     const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
     const signs: Signs = {
       flushMs: this.#flushMs.quantile(0.95),
       poolWaitMs: Math.max(0, ...this.#databases.map((db) => db.takeLongestWaitMs())),
       loopDelayMs: this.#loopDelay.percentile(99) / NS_PER_MS,
-      // Buffers and the heaps of threads are outside the heap of the main thread, and inside the process.
+      // The RSS includes buffers and the heaps of threads, which the heap of the main thread does not.
       memory: Math.max(used / limit, process.memoryUsage.rss() / this.#limitBytes),
     };
     this.#flushMs = new QuantileWindow(64);
@@ -48,12 +48,12 @@ export class OwnSigns {
   }
 }
 
-/** Memory that this process may have: the limit of its container, else the machine. */
+/** Memory limit of this process: the container's, or else the machine's memory. */
 function memoryLimitBytes(): number {
   return smallerLimit(process.constrainedMemory(), totalmem());
 }
 
-/** Without a limit the system answers 0, nothing, or more than the machine has. */
+/** Without a limit the system reports 0, undefined, or more memory than the machine has. */
 export function smallerLimit(constrained: number | undefined, machine: number): number {
   return constrained !== undefined && constrained > 0 ? Math.min(constrained, machine) : machine;
 }

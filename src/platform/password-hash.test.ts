@@ -4,7 +4,7 @@ import { HashQueueFullError, hashPassword, verifyPassword } from './password-has
 const QUICK = 10;
 
 describe('a hashed password', () => {
-  it('is told from others, also where they differ at the end of something long', async () => {
+  it('does not match another password, even one that differs only at the end of a long text', async () => {
     const password = `${'long '.repeat(50)}end`;
     const stored = await hashPassword(password, QUICK);
     expect(stored).toMatch(/^\$scrypt\$ln=10,r=8,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
@@ -14,33 +14,33 @@ describe('a hashed password', () => {
     expect(await verifyPassword('', stored)).toBe(false);
   });
 
-  it('is another each time', async () => {
+  it('differs each time', async () => {
     expect(await hashPassword('the same words', QUICK)).not.toBe(await hashPassword('the same words', QUICK));
   });
 
-  it('is the same for the two ways to write an accent', async () => {
+  it('matches both Unicode forms of an accent', async () => {
     const stored = await hashPassword('caf\u00e9 au lait', QUICK);
     expect(await verifyPassword('cafe\u0301 au lait', stored)).toBe(true);
   });
 
-  it('has the full cost by default, and of nobody as well', async () => {
+  it('has the full cost by default, also for an unknown account', async () => {
     const stored = await hashPassword('quiet harbour lantern');
     expect(stored).toContain('$scrypt$ln=17,r=8,p=1$');
     expect(await verifyPassword('quiet harbour lantern', stored)).toBe(true);
     expect(await verifyPassword('quiet harbour lantern', null)).toBe(false);
   });
 
-  it('that is stored in another form is refused', async () => {
+  it('is refused if it is stored in another format', async () => {
     for (const stored of ['', 'plain text', '$scrypt$ln=10,r=8,p=1$short'])
-      await expect(verifyPassword('x', stored)).rejects.toThrow('not in the form');
+      await expect(verifyPassword('x', stored)).rejects.toThrow('not a scrypt hash');
   });
 });
 
 describe('many passwords at once', () => {
-  it('wait for each other, and too many are refused', async () => {
+  it('wait for each other, and are refused if there are too many', async () => {
     const all = await Promise.allSettled(Array.from({ length: 120 }, () => hashPassword('words', QUICK)));
     const refused = all.filter((each) => each.status === 'rejected');
-    // Two are made, a hundred wait.
+    // Two run, a hundred wait.
     expect(refused).toHaveLength(18);
     for (const { reason } of refused as PromiseRejectedResult[])
       expect(reason).toBeInstanceOf(HashQueueFullError);

@@ -1,5 +1,5 @@
-// Hashes of passwords: scrypt, with its parameters in the stored text, so that they can grow. A hash takes 128 MiB and half
-// a second, so only two are made at once in a process, and a line of waiting ones that is too long is refused.
+// Password hashes: scrypt, with its parameters in the stored text, so that they can be raised. A hash takes 128 MiB
+// and half a second, so a process computes only two at once, and refuses more when its queue is full.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 
 const LOG_N = 17;
@@ -11,7 +11,7 @@ const AT_ONCE = 2;
 const MAX_WAITING = 100;
 const STORED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Too many passwords wait to be hashed. */
+/** Too many passwords are waiting to be hashed. */
 export class HashQueueFullError extends Error {
   constructor() {
     super('too many passwords are being checked');
@@ -25,7 +25,7 @@ interface Parameters {
   p: number;
 }
 
-/** `$scrypt$ln=17,r=8,p=1$salt$hash`. A smaller cost is for tests. */
+/** Returns `$scrypt$ln=17,r=8,p=1$salt$hash`. Tests pass a lower cost. */
 export async function hashPassword(password: string, logN = LOG_N): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const parameters = { logN, r: BLOCK_SIZE, p: PARALLEL };
@@ -33,17 +33,17 @@ export async function hashPassword(password: string, logN = LOG_N): Promise<stri
   return `$scrypt$ln=${logN},r=${BLOCK_SIZE},p=${PARALLEL}$${unpadded(salt)}$${unpadded(hash)}`;
 }
 
-/** Null stands for an account that there is not: as much work, and false. */
+/** Pass null for an unknown account: does the same work (constant time) and returns false. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const parts = STORED.exec(stored ?? UNKNOWN);
-  if (!parts) throw new Error('a stored password is not in the form of scrypt');
+  if (!parts) throw new Error('a stored password is not a scrypt hash');
   const [logN, r, p] = parts.slice(1, 4).map(Number) as [number, number, number];
   const [salt, expected] = parts.slice(4).map((text) => Buffer.from(text, 'base64')) as [Buffer, Buffer];
   const hash = await derive(password, salt, expected.length, { logN, r, p });
   return timingSafeEqual(hash, expected) && stored !== null;
 }
 
-/** Of no password: the hash is not one of scrypt. */
+/** Matches no password. */
 const UNKNOWN = `$scrypt$ln=${LOG_N},r=${BLOCK_SIZE},p=${PARALLEL}$${unpadded(Buffer.alloc(SALT_BYTES, 7))}$${unpadded(Buffer.alloc(HASH_BYTES))}`;
 
 function unpadded(bytes: Buffer): string {
@@ -69,7 +69,7 @@ async function derive(
       );
     });
   } finally {
-    // The place goes to who waits longest; only without one it is free.
+    // Pass the slot to the longest waiting call, if any.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;

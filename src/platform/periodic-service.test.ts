@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Events } from './events.ts';
 import { PeriodicService } from './periodic-service.ts';
 
-/** A service whose rounds the test sees begin and lets end. */
+/** A service whose rounds the test observes and completes. */
 function controlledService(intervalMs = 1) {
   const events = new Events();
   const rounds: { end: (error?: Error) => void }[] = [];
@@ -26,7 +26,7 @@ function controlledService(intervalMs = 1) {
 }
 
 describe('a periodic service', () => {
-  it('runs round after round, one at a time', async () => {
+  it('runs one round after another', async () => {
     const { service, work, rounds, roundBegins } = controlledService();
     service.start();
     for (let n = 1; n <= 3; n += 1) {
@@ -39,7 +39,7 @@ describe('a periodic service', () => {
     await service.stop();
   });
 
-  it('reports a failed round and goes on', async () => {
+  it('reports a failed round and continues', async () => {
     const { service, events, rounds, roundBegins } = controlledService();
     const failed = events.next('service.failed');
     service.start();
@@ -67,7 +67,7 @@ describe('a periodic service', () => {
     await expect(failed).resolves.toMatchObject({ service: 'test', error: new Error('at once') });
   });
 
-  it('stops only when the round under way has ended, and begins no other', async () => {
+  it('stops after the current round and starts no other', async () => {
     const { service, work, rounds, roundBegins } = controlledService();
     service.start();
     await roundBegins(1);
@@ -82,14 +82,14 @@ describe('a periodic service', () => {
     expect(work).toHaveBeenCalledTimes(1);
   });
 
-  it('does not sit out its interval when it is stopped', async () => {
+  it('stops without waiting for the interval to pass', async () => {
     const { service, work } = controlledService(3_600_000);
     service.start();
     await service.stop();
     expect(work).not.toHaveBeenCalled();
   });
 
-  it('is one loop however often it is started', async () => {
+  it('runs one loop even if it is started twice', async () => {
     const { service, work, rounds, roundBegins } = controlledService();
     service.start();
     service.start();
@@ -100,7 +100,7 @@ describe('a periodic service', () => {
     await stopping;
   });
 
-  it('can be started again after it was stopped', async () => {
+  it('can be restarted', async () => {
     const { service, rounds, roundBegins } = controlledService();
     service.start();
     await service.stop();

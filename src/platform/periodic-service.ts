@@ -1,5 +1,5 @@
-// The one shape of background services: start, stop, and `runOnce`, which tests call directly.
-// A failed round is reported and the next one comes anyway.
+// Base of all background services: start, stop, and `runOnce`, which tests call directly. A failed round emits an
+// event and does not prevent the next one.
 import { waitMs } from './clock.ts';
 import type { Events } from './events.ts';
 import { randomFraction } from './random.ts';
@@ -33,7 +33,7 @@ export class PeriodicService {
     this.#stopping = stopping;
     this.#loop = (async () => {
       while (!stopping.signal.aborted) {
-        // Spread, so that many processes started together do not look at the same moment.
+        // Jitter, so that processes started together do not poll at the same moment.
         await waitMs(this.#intervalMs * (0.75 + randomFraction() * 0.5), stopping.signal);
         if (!stopping.signal.aborted) await this.runOnce();
       }

@@ -5,7 +5,7 @@ const passing = Object.assign(new Error('deadlock detected'), { code: '40P01' })
 const data = Object.assign(new Error('duplicate key'), { code: '23505' });
 const AT_ONCE = { baseMs: 0 };
 
-/** Fails with these errors, one per call, and then succeeds. */
+/** Fails with these errors, one per call, then succeeds. */
 function failing(...errors: Error[]) {
   return vi.fn(async () => {
     const error = errors.shift();
@@ -14,8 +14,8 @@ function failing(...errors: Error[]) {
   });
 }
 
-describe('work that fails for a passing reason', () => {
-  it('is run again until it succeeds', async () => {
+describe('work that fails with a passing error', () => {
+  it('is retried until it succeeds', async () => {
     const work = failing(passing, passing);
     const onRetry = vi.fn();
     await expect(retryPassing(work, { ...AT_ONCE, onRetry })).resolves.toBe('done');
@@ -26,13 +26,13 @@ describe('work that fails for a passing reason', () => {
     ]);
   });
 
-  it('is given up with its own error after the last attempt', async () => {
+  it('fails with its own error after the last attempt', async () => {
     const work = failing(...Array<Error>(20).fill(passing));
     await expect(retryPassing(work, { ...AT_ONCE, attempts: 4 })).rejects.toBe(passing);
     expect(work).toHaveBeenCalledTimes(4);
   });
 
-  it('is not run again once the signal has fired', async () => {
+  it('is not retried after the signal fires', async () => {
     const stopping = new AbortController();
     const work = failing(passing, passing, passing);
     const onRetry = vi.fn(() => stopping.abort());
@@ -40,7 +40,7 @@ describe('work that fails for a passing reason', () => {
     expect(onRetry).toHaveBeenCalledTimes(1);
   });
 
-  it('does not sit out its wait once the signal has fired', async () => {
+  it('stops waiting when the signal fires', async () => {
     const stopping = new AbortController();
     const anHour = { baseMs: 3_600_000, capMs: 3_600_000 };
     const work = failing(passing, passing);
@@ -53,17 +53,17 @@ describe('work that fails for a passing reason', () => {
   });
 });
 
-describe('work that fails for another reason', () => {
+describe('work that fails with another error', () => {
   it.each([
     ['bad data', data],
     ['a mistake', new TypeError('x')],
-  ])('is not run again: %s', async (_, error) => {
+  ])('is not retried: %s', async (_, error) => {
     const work = failing(error);
     await expect(retryPassing(work, AT_ONCE)).rejects.toBe(error);
     expect(work).toHaveBeenCalledTimes(1);
   });
 
-  it('is not run again when the reason changes on the way', async () => {
+  it('is not retried when a later attempt fails with another error', async () => {
     const work = failing(passing, data, passing);
     await expect(retryPassing(work, AT_ONCE)).rejects.toBe(data);
     expect(work).toHaveBeenCalledTimes(2);

@@ -1,5 +1,5 @@
-// Runs a whole transaction again when it failed for a passing reason: bounded, with jittered backoff.
-// The work must be idempotent, because a commit whose reply was lost counts as a failure here.
+// Retries a whole transaction after a transient error, a limited number of times, with jittered backoff. The work
+// must be idempotent, because a commit whose reply was lost counts as a failure here.
 
 import { backoffMs } from '../core/retries/backoff.ts';
 import { waitMs } from './clock.ts';
@@ -29,8 +29,8 @@ export async function retryPassing<T>(work: () => Promise<T>, options: RetryOpti
 }
 
 /**
- * A database whose statements are sent again when they fail for a passing reason. For reads outside of transactions: a
- * restart of the server costs a wait and not the whole of a long reading.
+ * Retries statements after transient errors. For reads outside of transactions: a restart of the server then delays a
+ * long series of reads instead of failing it.
  */
 export function retryingReads(db: Executor, signal?: AbortSignal): Executor {
   const options = signal === undefined ? {} : { signal };

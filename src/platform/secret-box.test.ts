@@ -4,7 +4,7 @@ import { SecretBox } from './secret-box.ts';
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER = Buffer.alloc(32, 8).toString('base64');
 
-test('a secret is stored encrypted, differently each time, and can be opened again', () => {
+test('a secret is sealed differently each time and can be opened', () => {
   const box = new SecretBox(KEY);
   const [first, second] = [box.seal('whsec_canary', 'webhook 1'), box.seal('whsec_canary', 'webhook 1')];
   expect(first).not.toContain('canary');
@@ -12,7 +12,7 @@ test('a secret is stored encrypted, differently each time, and can be opened aga
   expect(box.open(first, 'webhook 1')).toBe('whsec_canary');
 });
 
-test('it cannot be opened with another key, for another purpose, or when it was changed', () => {
+test('a secret cannot be opened with another key, for another purpose, or after tampering', () => {
   const sealed = new SecretBox(KEY).seal('whsec_canary', 'webhook 1');
   expect(() => new SecretBox(OTHER).open(sealed, 'webhook 1')).toThrow('another secretKey');
   expect(() => new SecretBox('none').open(sealed, 'webhook 1')).toThrow('another secretKey');
@@ -22,7 +22,7 @@ test('it cannot be opened with another key, for another purpose, or when it was 
   expect(() => new SecretBox(KEY).open(parts.join('.'), 'webhook 1')).toThrow();
 });
 
-test('without a key it is stored as it is, and stays readable when a key comes', () => {
+test('without a key a secret is stored in plain text, and stays readable after a key is added', () => {
   const stored = new SecretBox('none').seal('whsec_canary', 'webhook 1');
   expect(stored).toBe('whsec_canary');
   expect(new SecretBox(KEY).open(stored, 'webhook 1')).toBe('whsec_canary');

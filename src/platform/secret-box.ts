@@ -1,5 +1,5 @@
-// Secrets as they are stored: encrypted with AES-256-GCM, or as they are without a key. The key is named in the text, so that
-// one that is wrong is told apart from a text that was tampered with.
+// Encrypts stored secrets with AES-256-GCM, or stores them in plain text without a key. The stored text has the id of
+// its key, so that a wrong key can be distinguished from a text that was tampered with.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
@@ -10,22 +10,25 @@ export function randomSecret(): string {
   return randomBytes(32).toString('base64');
 }
 
-/** What a key is called in stored texts. */
+/** The id of a key in stored texts. */
 export function keyIdOf(secretKey: string): string {
   return createHash('sha256').update(Buffer.from(secretKey, 'base64')).digest('hex').slice(0, 8);
 }
 
 export class SecretBox {
-  /** By their ids; the first one seals. */
+  /** Keys by id. The first one seals. */
   readonly #keys: ReadonlyMap<string, Buffer>;
 
-  /** Keys of 32 bytes as base64, separated by commas: the first one seals, all of them open. Or `none`. */
+  /**
+   * `secretKey` has keys of 32 bytes as base64, separated by commas: the first seals, all of them open. Or it is
+   * `none`.
+   */
   constructor(secretKey: string) {
     const texts = secretKey === 'none' ? [] : secretKey.split(',').map((text) => text.trim());
     this.#keys = new Map(texts.map((text) => [keyIdOf(text), keyOf(text)]));
   }
 
-  /** `purpose` names what the secret belongs to: it cannot be opened for anything else. */
+  /** `purpose` names the owner of the secret, which cannot be opened for another purpose. */
   seal(secret: string, purpose: string): string {
     const [first] = this.#keys;
     if (!first) return secret;

@@ -1,5 +1,5 @@
-// Random secrets that machines remember: tokens of sessions, of the first run, of API keys. With 256 bits a plain hash is
-// enough to store them; they are compared by their hashes, in constant time.
+// Random tokens of sessions, setup and API keys. They have 256 bits, so a plain hash is enough to store them. Hashes
+// are compared in constant time.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const TOKEN_BYTES = 32;

@@ -1,5 +1,5 @@
-// Serves the numbers of a process to Prometheus, and that it is alive. It asks nobody who they are: bind it to an address
-// that only those who may know reach.
+// Serves /metrics for Prometheus and /healthz. Both are unauthenticated: bind them to an address that only trusted
+// clients can reach.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export interface MetricsAddress {
   host: string;
-  /** 0: any that is free. */
+  /** 0 picks any free port. */
   port: number;
 }
 
@@ -28,7 +28,7 @@ export async function serveMetrics(
         (text) => answer(200, registry.contentType, text),
         (error: unknown) => answer(500, plain, `${String(error)}\n`),
       );
-    else answer(404, plain, 'here are /metrics and /healthz\n');
+    else answer(404, plain, 'not found: try /metrics or /healthz\n');
   });
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
@@ -36,12 +36,12 @@ export async function serveMetrics(
       'API_ADDRESS_REFUSED',
       `cannot listen on ${host}, port ${port}: ${(error as Error).message}`,
       {
-        hint: 'Stop what listens there, or choose another port: --metrics-port 9465',
+        hint: 'Stop the process that listens there, or choose another port: --metrics-port 9465',
         cause: error,
       },
     );
   });
-  // Work keeps the process alive, not this.
+  // This server does not keep the process alive.
   server.unref();
   const shown = host.includes(':') ? `[${host}]` : host;
   return {

@@ -29,7 +29,7 @@ function messageOf(load: () => unknown): string {
 }
 
 describe('settings', () => {
-  it('are the defaults when nothing is given, and every default is within its bounds', () => {
+  it('default to values within their bounds', () => {
     const settings = loadSettings({ environment: {} });
     for (const key of KEYS) {
       const { default: value, min, max } = NUMBER_SETTINGS[key];
@@ -39,7 +39,7 @@ describe('settings', () => {
     }
   });
 
-  it('come from flags over environment over file over default', () => {
+  it('come from flags, then the environment, then the file, then the defaults', () => {
     const file = fileWith('{"claimMax": 11, "sweepMs": 111, "drainMs": 1111}');
     const environment = { CLAIM_MAX: '22', SWEEP_MS: '222' };
     expect(loadSettings({ flags: { claimMax: 33 }, environment, file })).toMatchObject({
@@ -50,18 +50,18 @@ describe('settings', () => {
     });
   });
 
-  it('take an empty variable and a flag that is not set as not given', () => {
+  it('ignore empty variables and undefined flags', () => {
     const environment = { CLAIM_MAX: '' };
     expect(loadSettings({ flags: { claimMax: undefined }, environment }).claimMax).toBe(
       NUMBER_SETTINGS.claimMax.default,
     );
   });
 
-  it('may be written with underscores and spaces around them', () => {
+  it('may contain underscores and surrounding spaces', () => {
     expect(loadSettings({ environment: { CLAIM_MAX: ' 1_500 ' } }).claimMax).toBe(1500);
   });
 
-  it('have environment names in upper snake case, all different', () => {
+  it('have unique environment names in upper snake case', () => {
     expect(environmentName('workerTargetSliceMs')).toBe('WORKER_TARGET_SLICE_MS');
     expect(new Set(KEYS.map(environmentName)).size).toBe(KEYS.length);
   });
@@ -80,7 +80,7 @@ describe('settings', () => {
     ['LOCK_CAP_MS', 'lockCapMs'],
     ['MAX_ATTEMPTS_ERROR', 'maxAttemptsError'],
     ['MAX_ATTEMPTS_NOT_FOUND', 'maxAttemptsNotFound'],
-  ] as const)('keep the names that seed 004 gave them: %s', (variable, key) => {
+  ] as const)('keep their published names: %s', (variable, key) => {
     const { default: value, max } = NUMBER_SETTINGS[key];
     const other = key === 'safetyFactor' ? 0.5 : Math.min(max, value + 7);
     expect(loadSettings({ environment: { [variable]: String(other) } })[key]).toBe(other);
@@ -88,7 +88,7 @@ describe('settings', () => {
 
   it.each(KEYS)('are accepted at both bounds and refused beyond them: %s', (key) => {
     const { min, max } = NUMBER_SETTINGS[key];
-    // Partners that would contradict the bound are moved along with it.
+    // Wide values for settings that are compared with the tested one.
     const partners = { claimMin: 1, claimMax: 100_000, lockFloorMs: 200, lockCapMs: 86_400_000 };
     const load = (value: number) =>
       loadSettings({ flags: { ...partners, [key]: value }, environment: {} })[key];
@@ -114,18 +114,18 @@ describe('settings', () => {
     );
   });
 
-  it.each([true, null, [], {}])('are refused when a file gives them as %j', (value) => {
+  it.each([true, null, [], {}])('are refused when a file has %j', (value) => {
     const file = fileWith(JSON.stringify({ sweepMs: value }));
     expect(messageOf(() => loadSettings({ environment: {}, file }))).toContain(
       `got ${JSON.stringify(value)}`,
     );
   });
 
-  it.each(['   ', '_'])('do not read the variable %j, which holds no digit, as zero', (given) => {
+  it.each(['   ', '_'])('do not read the variable %j as zero', (given) => {
     expect(() => loadSettings({ environment: { DRAIN_MS: given } })).toThrow(RowmillError);
   });
 
-  it('may have a fraction only where a fraction makes sense', () => {
+  it('may be fractions where a fraction makes sense', () => {
     expect(loadSettings({ environment: { SAFETY_FACTOR: '0.25' } }).safetyFactor).toBe(0.25);
   });
 
@@ -140,34 +140,42 @@ describe('settings', () => {
   });
 });
 
+describe('an invalid setting', () => {
+  it('links to its section of docs/configuration.md', () => {
+    expect(() => loadSettings({ environment: { CLAIM_MAX: '0' } })).toThrow(
+      expect.objectContaining({ hint: 'Correct the setting. See docs/configuration.md#claimmax.' }),
+    );
+  });
+});
+
 describe('an unknown setting', () => {
   it.each([
     [{ claimMx: 5 }, 'unknown option: claimMx, did you mean claimMax?'],
     [{ sweepMS: 5 }, 'unknown option: sweepMS, did you mean sweepMs?'],
     [{ flushMaxItem: 5 }, 'unknown option: flushMaxItem, did you mean flushMaxItems?'],
     [{ colour: 5 }, 'unknown option: colour'],
-  ])('is answered with the nearest name, if one is near', (flags, message) => {
+  ])('is reported with the closest known name', (flags, message) => {
     expect(messageOf(() => loadSettings({ flags, environment: {} }))).toBe(message);
   });
 
-  it('is named together with the file it stands in', () => {
+  it('is reported with the name of its file', () => {
     const file = fileWith('{"clamMax": 5}');
     expect(messageOf(() => loadSettings({ environment: {}, file }))).toBe(
       `unknown key in ${file}: clamMax, did you mean claimMax?`,
     );
   });
 
-  it('is left alone in the environment, which belongs to everybody', () => {
+  it('is ignored in the environment', () => {
     expect(loadSettings({ environment: { CLAIM_MX: '5' } })).toEqual(loadSettings({ environment: {} }));
   });
 });
 
 describe('a settings file', () => {
   it.each([
-    ['[1]', 'it is not an object'],
-    ['null', 'it is not an object'],
+    ['[1]', 'it is not a JSON object'],
+    ['null', 'it is not a JSON object'],
     ['{', 'JSON'],
-  ])('that holds %s is refused', (text, reason) => {
+  ])('that contains %s is refused', (text, reason) => {
     const file = fileWith(text);
     const message = messageOf(() => loadSettings({ environment: {}, file }));
     expect(message).toContain(`cannot read settings from ${file}: `);

@@ -1,4 +1,5 @@
-// Settings (setting-table.ts) are read and checked at boot, from flags over environment over file over default.
+// Reads and checks the settings (setting-table.ts) at startup: flags override the environment, then the file, then
+// defaults.
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
@@ -8,13 +9,13 @@ import { NUMBER_SETTINGS, TEXT_SETTINGS } from './setting-table.ts';
 type NumberKey = keyof typeof NUMBER_SETTINGS;
 type TextKey = keyof typeof TEXT_SETTINGS;
 export type SettingKey = NumberKey | TextKey;
-/** Limits of resources by name, over what pipelines declare; only in files. */
+/** Limits of resources by name. They override the limits that pipelines declare. Not available in the environment. */
 interface ResourceSettings {
   resources: Readonly<Record<string, DeclaredLimits>>;
 }
 export type Settings = Readonly<Record<NumberKey, number> & Record<TextKey, string> & ResourceSettings>;
 
-/** Keys of a settings file that are read by others. */
+/** Keys of a settings file that are not settings. */
 const OTHER_FILE_KEYS = ['sources', 'resources'];
 
 export interface SettingsSources {
@@ -55,7 +56,7 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
   for (const key of Object.keys(TEXT_SETTINGS) as TextKey[]) {
     const value = given(key);
     if (value !== undefined && (typeof value !== 'string' || value.trim() === ''))
-      throw invalid(key, 'a text', value);
+      throw invalid(key, 'a non-empty text', value);
     settings[key] = (value as string | undefined) ?? TEXT_SETTINGS[key].default;
   }
   if (settings.claimMin > settings.claimMax)
@@ -95,6 +96,7 @@ function invalid(key: string, expected: string, got: unknown): RowmillError {
   return new RowmillError(
     'SETTINGS_INVALID',
     `expected ${key} (${environmentName(key)}) to be ${expected}, got ${JSON.stringify(got)}`,
+    { hint: `Correct the setting. See docs/configuration.md#${key.toLowerCase()}.` },
   );
 }
 
@@ -107,7 +109,7 @@ function readFileValues(path: string | undefined): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed))
-      throw new Error('it is not an object');
+      throw new Error('it is not a JSON object');
     return parsed as Record<string, unknown>;
   } catch (cause) {
     throw new RowmillError(

@@ -4,10 +4,11 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRowmillError } from './to-rowmill-error.ts';
 
 describe('any error as a RowmillError', () => {
-  it('an unknown code keeps the message and gets the status of an internal error', () => {
+  it('an unknown code keeps its message and gets the status, hint and docs of an internal error', () => {
     for (const code of ['57P03', 'NO_SUCH_CODE', 'toString', '', undefined]) {
       const error = new RowmillError(code as ErrorCode, 'what happened');
       expect(error).toMatchObject({ message: 'what happened', status: 500 });
+      expect(error.docs).toBe('docs/errors.md#internal_error');
       expect(error.hint).toBe(ERROR_REGISTRY.INTERNAL_ERROR.hint);
     }
   });
@@ -28,7 +29,7 @@ describe('any error as a RowmillError', () => {
     expect(toRowmillError(thrown)).toMatchObject({ code, message: expect.stringContaining(text) });
   });
 
-  it('a host with several addresses names each of them', () => {
+  it('an error of a host with several addresses names each of them', () => {
     const each = ['::1', '127.0.0.1'].map((address) => new Error(`connect ECONNREFUSED ${address}:5432`));
     const error = toRowmillError(Object.assign(new AggregateError(each), { code: 'ECONNREFUSED' }));
     expect(error.code).toBe('DATABASE_UNREACHABLE');

@@ -1,5 +1,5 @@
-// Any thrown value, or an error that crossed a process boundary as plain fields, as the one error type. A code that the
-// registry does not know is never looked up, and the message always survives.
+// Converts any thrown value, or an error that crossed a process boundary as plain fields, to a RowmillError. The
+// message is always kept, and a code that the registry does not know becomes INTERNAL_ERROR.
 import { isErrorCode, RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from './database-error.ts';
 

@@ -5,7 +5,7 @@ import { signWebhook } from './webhook-signature.ts';
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1614265330, body: '{"test": 2432232314}' };
 
-test('a signature is the one of the specification', () => {
+test('signs the example of the specification correctly', () => {
   expect(signWebhook([SECRET], message)).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 

@@ -1,9 +1,9 @@
-// Signatures of messages as Standard Webhooks say: HMAC-SHA256 over id, timestamp and body, in base64 after `v1,`.
+// Signs messages as Standard Webhooks specifies: HMAC-SHA256 over id, timestamp and body, in base64 after `v1,`.
 import { createHmac } from 'node:crypto';
 
 export const SECRET_PREFIX = 'whsec_';
 
-/** One signature per secret, separated by spaces: two while a secret is being replaced. */
+/** Returns one signature per secret, separated by spaces. There are two while a secret is rotated. */
 export function signWebhook(
   secrets: readonly string[],
   message: { id: string; timestamp: number; body: string },

@@ -4,7 +4,7 @@ import { type DatabaseWait, describeDatabaseWait, whenDatabaseAnswers } from './
 
 const withCode = (code: string) => Object.assign(new Error(`it said ${code}`), { code });
 
-/** Fails so often with the error, then answers. */
+/** Fails with the error this many times, then succeeds. */
 function failing(error: unknown, times: number): () => Promise<string> {
   let left = times;
   return async () => {
@@ -29,12 +29,12 @@ it.each([
   ['a wrong password', withCode('28P01')],
   ['a database that is not there', withCode('3D000')],
   ['a database of a newer version', new RowmillError('DATABASE_NEWER', 'newer')],
-])('throws %s at once', async (_, error) => {
+])('throws %s immediately', async (_, error) => {
   const onWait = (): void => expect.fail('it waited');
   await expect(whenDatabaseAnswers(failing(error, 1), { waitMs: 60_000, onWait })).rejects.toBe(error);
 });
 
-it('looks behind the error that a connection failure was wrapped in', async () => {
+it('unwraps a connection error', async () => {
   const wrapped = new RowmillError('DATABASE_UNREACHABLE', 'cannot connect', {
     cause: withCode('ECONNREFUSED'),
   });
@@ -42,7 +42,7 @@ it('looks behind the error that a connection failure was wrapped in', async () =
   expect(await whenDatabaseAnswers(failing(wrapped, 1), options)).toBe('answer');
 });
 
-it('ends with the error when it is stopped, and at once without a wait', async () => {
+it('throws the error when it is aborted, and immediately if the wait is 0', async () => {
   const stop = new AbortController();
   const error = withCode('57P03');
   const stopped = whenDatabaseAnswers(failing(error, 1e9), {

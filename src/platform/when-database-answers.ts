@@ -1,5 +1,5 @@
-// The wait of a process that starts while PostgreSQL restarts or recovers: bounded, and logged. Processes that run
-// already have retries of their own.
+// Lets a starting process wait while PostgreSQL restarts or recovers. The wait is bounded and logged. Running
+// processes have their own retries.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs as pause } from './clock.ts';
@@ -12,16 +12,16 @@ export type DatabaseWait =
   | { state: 'ready'; afterMs: number };
 
 export interface DatabaseWaitOptions {
-  /** The setting databaseStartWaitMs; 0: the first failure is the end. */
+  /** The setting databaseStartWaitMs. 0 fails at the first error. */
   waitMs: number;
   onWait: (wait: DatabaseWait) => void;
   signal?: AbortSignal;
 }
 
-/** A recovery takes seconds to minutes: asking once a second costs the server nothing. */
+/** A recovery takes seconds to minutes: trying once a second is cheap for the server. */
 const PAUSES = { firstMs: 100, capMs: 1000 };
 
-/** Runs `work`, which must be repeatable, again while the server does not answer. Any other error is thrown at once. */
+/** Repeats `work`, which must be idempotent, while the server does not respond. Other errors are thrown immediately. */
 export async function whenDatabaseAnswers<T>(
   work: () => Promise<T>,
   { waitMs, onWait, signal }: DatabaseWaitOptions,
@@ -33,7 +33,7 @@ export async function whenDatabaseAnswers<T>(
       if (failures > 0) onWait({ state: 'ready', afterMs: monotonicMs() - startedMs });
       return value;
     } catch (error) {
-      // A connection that failed may come wrapped, as a refusal with the failure as its cause.
+      // A connection error may be wrapped, as the cause of a RowmillError.
       const origin = error instanceof RowmillError ? error.cause : error;
       if (!isAway(origin) || waitMs === 0 || signal?.aborted) throw error;
       const because = databaseErrorText(origin);
@@ -46,7 +46,7 @@ export async function whenDatabaseAnswers<T>(
   }
 }
 
-/** A name that does not resolve is a mistake in the address, not a server that restarts. */
+/** A name that does not resolve is a wrong URL, not a server that restarts. */
 function isAway(error: unknown): boolean {
   return databaseErrorKind(error) === 'passing' && (error as { code?: unknown } | null)?.code !== 'ENOTFOUND';
 }
@@ -64,7 +64,7 @@ export function logDatabaseWait(log: Logger): (wait: DatabaseWait) => void {
     log.warn(fields, state === 'waiting' ? 'waiting for PostgreSQL' : 'PostgreSQL is ready');
 }
 
-/** For a person at the terminal. */
+/** Describes the wait for a terminal. */
 export function describeDatabaseWait(wait: DatabaseWait): string {
   return wait.state === 'waiting'
     ? `PostgreSQL is not ready: ${wait.because}. Waiting up to ${wait.waitMs / 1000} s (databaseStartWaitMs).`

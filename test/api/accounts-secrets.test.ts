@@ -74,7 +74,7 @@ describe('planted secrets', () => {
       await database.query('alter table sign_in_attempts rename to away');
       expect((await signIn('ward', next)).status).toBe(500);
       await database.query('alter table away rename to sign_in_attempts');
-      expect(log.join('\n')).toContain('a request failed');
+      expect(log.join('\n')).toContain('request failed');
 
       const tables = await database.query<{ name: string }>(
         `select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'`,

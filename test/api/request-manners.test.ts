@@ -176,6 +176,7 @@ describe('a refusal', () => {
       status: 404,
       detail: body!.message,
       code: 'JOB_NOT_FOUND',
+      docs: 'docs/errors.md#job_not_found',
     });
     const asked = await sendRequest(path, { headers: { accept: 'application/problem+json' } });
     expect(asked.headers['content-type']).toBe('application/problem+json; charset=utf-8');

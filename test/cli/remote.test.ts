@@ -454,8 +454,9 @@ describe('where a command goes', () => {
       run('jobs', '--api', server.url, '--database-url', database),
     ]);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toBe(
-      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  Sign in with \`rowmill login\`, or set ROWMILL_API_KEY.\n  asked: server ${server.url} (by ROWMILL_API), request req-1\n`,
+    // The page is named by its path from the working directory.
+    expect(refused.stderr.replace(/See .*(?=docs\/)/, 'See ')).toBe(
+      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  Sign in with \`rowmill login\`, or set ROWMILL_API_KEY.\n  See docs/errors.md#unauthenticated\n  asked: server ${server.url} (by ROWMILL_API), request req-1\n`,
     );
     expect(asJson).toEqual({
       ok: false,
@@ -463,6 +464,7 @@ describe('where a command goes', () => {
         code: 'UNAUTHENTICATED',
         message: 'refused: UNAUTHENTICATED',
         hint: 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.',
+        docs: 'docs/errors.md#unauthenticated',
         asked: `server ${server.url} (by ROWMILL_API)`,
         requestId: 'req-1',
       },

@@ -83,6 +83,7 @@ test('a refusal has a code, hint, status, request id and issues', async () => {
           code: 'REQUEST_INVALID',
           message: 'm',
           hint: 'h',
+          docs: 'https://rowmill.example/docs/errors.md#request_invalid',
           requestId: 'r',
           issues: [{ path: 'body.name', message: 'too small' }],
         }),
@@ -96,12 +97,15 @@ test('a refusal has a code, hint, status, request id and issues', async () => {
     code: 'JOB_CONFLICT',
     message: 'refused: JOB_CONFLICT',
     hint: 'a hint',
+    // The server did not send it, as older ones do not.
+    docs: 'docs/errors.md#job_conflict',
     status: 409,
     requestId: 'req-1',
     issues: [],
     retryAfterMs: null,
   });
   await expect(client.createKey({ name: 'x' })).rejects.toMatchObject({
+    docs: 'https://rowmill.example/docs/errors.md#request_invalid',
     issues: [{ path: 'body.name', message: 'too small' }],
   });
 });

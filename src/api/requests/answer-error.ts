@@ -1,4 +1,5 @@
-// Every refusal has one shape: code, message, hint, request id. What is not ours to tell goes to the log instead.
+// Every error response has the same shape: code, message, hint, docs, request id. Details that callers must not see are
+// logged instead.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorAnswer } from '../../contract/route.ts';
@@ -8,21 +9,21 @@ import { databaseErrorKind } from '../../platform/database-error.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { refusalBody } from './refusal-body.ts';
 
-/** A refusal that says when to come back. */
+/** An error with a Retry-After. */
 export class RetryLaterError extends RowmillError {
   constructor(code: ConstructorParameters<typeof RowmillError>[0], message: string, retryAfterMs: number) {
     super(code, message, { retryAfterMs });
   }
 }
 
-/** The client closed its connection: the reason of the signal that handlers get. */
+/** The client closed its connection: the abort reason of the signal passed to handlers. */
 export class ClientGoneError extends Error {
   constructor(cause?: unknown) {
     super('the client is gone', cause === undefined ? undefined : { cause });
   }
 }
 
-/** Errors of streams whose other end is gone. */
+/** Stream errors after the peer disconnected. */
 const ABORT_CODES = [
   'ECONNRESET',
   'EPIPE',
@@ -31,17 +32,17 @@ const ABORT_CODES = [
   'ERR_STREAM_DESTROYED',
 ];
 
-/** The value is not what the route expects; says where. */
+/** The request does not match the schema of the route; `issues` lists the invalid fields. */
 export class InvalidRequestError extends RowmillError {
   readonly issues: { path: string; message: string }[];
   constructor(where: 'params' | 'query' | 'body', error: z.ZodError, given: unknown) {
     const issues = error.issues.slice(0, 20).map((issue) => ({
       path: [where, ...issue.path.map(String)].join('.'),
-      // A request may hold a password.
+      // The value may be a password.
       message: issueWords(issue, given, { showsValue: false }),
     }));
     const first = issues[0];
-    super('REQUEST_INVALID', first ? `${first.path}: ${first.message}` : `the ${where} is not as expected`);
+    super('REQUEST_INVALID', first ? `${first.path}: ${first.message}` : `the ${where} is invalid`);
     this.issues = issues;
   }
 }
@@ -56,28 +57,27 @@ export function answerError(
   const { id: requestId, method, routeOptions } = request;
   const detail = { requestId, method, route: routeOptions.url };
   if (isAbort(error, request)) log.debug(detail, 'request aborted by the client');
-  else if (refusal.status >= 500) log.error({ ...detail, error: describe(error) }, 'a request failed');
+  else if (refusal.status >= 500) log.error({ ...detail, error: describe(error) }, 'request failed');
   if (refusal.retryAfterMs !== null)
     void reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
   if (refusal.status === 401) void reply.header('www-authenticate', challengeOf(request));
-  // A download that fails before its first byte.
+  // A failed download may already have set them.
   for (const name of ['content-length', 'content-disposition', 'content-encoding', 'etag', 'last-modified'])
     void reply.removeHeader(name);
   return reply.code(refusal.status).type(mediaTypeFor(request)).send(body);
 }
 
-/** Programs that ask for RFC 9457 get its media type. */
+/** Clients that accept the media type of RFC 9457 get it. */
 function mediaTypeFor({ headers }: FastifyRequest): string {
   const isAsked = /\bapplication\/problem\+json\b/i.test(headers.accept ?? '');
   return `application/${isAsked ? 'problem+json' : 'json'}; charset=utf-8`;
 }
 
-/** RFC 6750: a key that was sent and is not right is an invalid token. */
+/** RFC 6750: `invalid_token` if a key was sent. */
 function challengeOf({ headers }: FastifyRequest): string {
   return `Bearer realm="rowmill"${headers.authorization === undefined ? '' : ', error="invalid_token"'}`;
 }
 
-/** The body of a refusal. */
 export function errorAnswerOf(
   error: unknown,
   request: FastifyRequest,
@@ -87,7 +87,7 @@ export function errorAnswerOf(
   return { refusal, body: refusalBody(refusal, request.id, issues) };
 }
 
-/** Other errors of a request whose client is gone are still errors of ours. */
+/** Other errors after a client disconnected are still our errors. */
 function isAbort(error: unknown, { raw }: FastifyRequest): boolean {
   if (!raw.socket.destroyed) return false;
   return (

@@ -9,7 +9,7 @@ const MESSAGE_MAX = 1000;
 const COMMAND_LINE = /\browmill [a-z]+|(^|[\s`(])--[a-z]/;
 
 export function refusalBody(
-  { code, message, hint, status, retryAfterMs }: RowmillError,
+  { code, message, hint, docs, status, retryAfterMs }: RowmillError,
   requestId: string,
   issues?: readonly { path: string; message: string }[],
 ): ErrorAnswer {
@@ -22,6 +22,7 @@ export function refusalBody(
     code,
     message: detail,
     hint: bounded(apiHintOf(code, hint)),
+    docs,
     requestId,
     ...(retryAfterMs !== null && { retryAfterMs }),
     ...(issues && {

@@ -1,5 +1,5 @@
-// What a key of the blob store may look like. Keys are made by Rowmill, never by a user, so a wrong one is a mistake
-// in the program; it is refused before it can become a path outside of the folder or an object that cannot be listed.
+// Checks keys of the blob store. Rowmill creates all keys, never a user, so an invalid one is a bug. It is refused
+// before it can become a path outside the folder or an object that cannot be listed.
 
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const MAX_SEGMENT_LENGTH = 200;
@@ -20,12 +20,12 @@ export function checkBlobKey(key: string): void {
   );
 }
 
-/** The start of keys: empty, or whole segments followed by the start of one. */
+/** A prefix is empty, or whole segments followed by the beginning of one. */
 export function checkBlobPrefix(prefix: string): void {
   checkBlobKey(`${prefix}x`);
 }
 
-/** A range of bytes within a blob; `end` is exclusive and never past the end. */
+/** A range of bytes within a blob. `end` is exclusive. */
 export interface BlobRange {
   start?: number;
   end?: number;

@@ -1,6 +1,6 @@
-// Where whole files live: uploads and output files. What is visible under a key is complete, always; a write that did
-// not end leaves nothing under its key. Keys are made by Rowmill: segments of letters, digits, '.', '_' and '-' between
-// slashes. No key is the folder of another.
+// Stores whole files: uploads and output files. A blob that is visible under its key is always complete; an
+// interrupted write leaves nothing under the key. Rowmill creates the keys: segments of letters, digits, '.', '_' and
+// '-' separated by slashes. No key is the folder of another.
 import type { Readable } from 'node:stream';
 
 export interface StoredBlob {
@@ -11,7 +11,7 @@ export interface StoredBlob {
 }
 
 export interface PutOptions {
-  /** More than this ends the write with FILE_TOO_LARGE, naming `limitName`. */
+  /** A longer source fails with FILE_TOO_LARGE, and the message names `limitName`. */
   maxBytes?: number;
   limitName?: string;
   signal?: AbortSignal;
@@ -24,31 +24,37 @@ export interface BlobInfo {
 }
 
 export interface BlobStore {
-  /** For people, without credentials. */
+  /** Shown to people. Has no credentials. */
   readonly description: string;
   /**
-   * Writes all of the source and makes it visible under the key at once, replacing what was there. Errors of the source
-   * and the reason of an abort are thrown as they are; those of the store are BLOB_STORE_UNAVAILABLE. A stream that is
-   * not read to its end is destroyed, as by `for await`.
+   * Writes the whole source, then makes it visible under the key atomically and replaces any previous blob. Errors of
+   * the source and the abort reason are thrown unchanged; errors of the store are BLOB_STORE_UNAVAILABLE. A stream
+   * that is not read to its end is destroyed, as by `for await`.
    */
   put(key: string, source: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<StoredBlob>;
-  /** The same under `<prefix><sha256 of the bytes>`. What is there already is written again: its time is new. */
+  /**
+   * Like `put`, under `<prefix><sha256 of the bytes>`. An existing blob is rewritten, which renews its modification
+   * time.
+   */
   putByHash(prefix: string, source: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<StoredBlob>;
-  /** BLOB_NOT_FOUND when it is not there. `end` is exclusive; past the end there is nothing. Destroy it if unread. */
+  /**
+   * Throws BLOB_NOT_FOUND if the key does not exist. `end` is exclusive, and a range past the end is empty. Destroy the
+   * stream if it is not read.
+   */
   get(key: string, range?: { start?: number; end?: number }): Promise<Readable>;
   head(key: string): Promise<BlobInfo | null>;
-  /** BLOB_CORRUPT unless the stored bytes are these: read back, or known by their checksum in the store. */
+  /** Throws BLOB_CORRUPT unless the stored bytes match, by reading them back or by the store's checksum. */
   verify(blob: StoredBlob): Promise<void>;
-  /** In the order of the bytes of the keys. The prefix may end within a segment. */
+  /** Lists blobs in byte order of their keys. The prefix may end within a segment. */
   list(prefix: string): AsyncIterable<BlobInfo>;
-  /** Not an error when it is gone already. */
+  /** Does nothing if the key does not exist. */
   delete(key: string): Promise<void>;
   /**
-   * Runs `work` on a local file with the bytes of the blob; the file may be gone afterwards. It is not to be changed: it
-   * can be the blob itself. A blob that is deleted meanwhile can be gone for whoever opens the path again.
+   * Runs `work` on a local file with the bytes of the blob. The file may be removed afterwards. Do not change it: it
+   * can be the blob itself. If the blob is deleted meanwhile, the path may no longer open.
    */
   withLocalFile<T>(key: string, work: (path: string) => Promise<T>): Promise<T>;
-  /** Removes what writes left behind that did not end and are older than this. How many. */
+  /** Removes leftovers of interrupted writes that are older than this, and returns their number. */
   collectLeftovers(olderThanMs: number): Promise<number>;
   close(): Promise<void>;
 }

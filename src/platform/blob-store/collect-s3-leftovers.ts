@@ -1,11 +1,11 @@
-// Removes what writes to S3 left behind that did not end: staging objects and incomplete uploads, which cost money and
-// are not listed as objects. Others' uploads under the same prefix are left alone if their keys cannot be ours.
+// Removes leftovers of interrupted writes to S3: staging objects, and incomplete uploads, which cost money and are
+// not listed as objects. Uploads of other programs under the same prefix are kept if their keys cannot be ours.
 import { isBlobKey } from './blob-key.ts';
 import { s3FailureOf } from './s3-failure.ts';
 import type { S3Session } from './s3-session.ts';
 import { S3_STAGING } from './s3-write.ts';
 
-/** How many were removed. */
+/** Returns the number of removed leftovers. */
 export async function collectS3Leftovers(session: S3Session, before: number): Promise<number> {
   return (await removeStagingObjects(session, before)) + (await abortUploads(session, before));
 }
@@ -59,7 +59,7 @@ async function abortUpload(session: S3Session, Key: string, UploadId: string): P
     );
     return true;
   } catch (error) {
-    // Ended by its own writer, or by another collector.
+    // Its writer completed it, or another collector aborted it.
     if (s3FailureOf(error)?.code === 'NoSuchUpload') return false;
     throw error;
   }

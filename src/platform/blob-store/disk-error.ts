@@ -1,5 +1,5 @@
-// What the file system answered, in Rowmill's words: a full disk, a missing permission or a broken disk is said with the
-// path it happened to. Errors that are not of the file system stay as they are.
+// Converts file system errors, such as a full disk or a missing permission, to a RowmillError with the path. Other
+// errors are returned unchanged.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 export function toDiskError(error: unknown, path: string): unknown {
@@ -16,7 +16,7 @@ export function diskErrorCode(error: unknown): string | undefined {
   return isOfSystem ? String(error.code) : undefined;
 }
 
-/** Nothing of that name, or a file where a folder would have to be. */
+/** The path does not exist, or a parent is a file. */
 export function isMissing(error: unknown): boolean {
   const code = diskErrorCode(error);
   return code === 'ENOENT' || code === 'ENOTDIR';

@@ -78,7 +78,7 @@ describe('a folder as blob store', () => {
     expect(await readdir(folder)).toEqual(['.staging']);
   });
 
-  it('makes a folder again that was removed as empty before the blob was in it', async () => {
+  it('recreates a folder that was removed as empty before the blob was moved into it', async () => {
     let writing = true;
     const removing = (async () => {
       while (writing)
@@ -93,7 +93,7 @@ describe('a folder as blob store', () => {
     expect(await readdir(join(folder, '.staging'))).toEqual([]);
   });
 
-  it('does not list what others put there', async () => {
+  it('does not list files of other programs', async () => {
     await putText('files/a');
     await writeFile(join(folder, 'files', '.DS_Store'), '');
     await writeFile(join(folder, 'a file of someone.txt'), '');
@@ -101,13 +101,13 @@ describe('a folder as blob store', () => {
     expect(await keys()).toEqual(['files/a']);
   });
 
-  it('notices a bit that fell over on the disk', async () => {
+  it('detects a flipped bit on disk', async () => {
     const blob = await putText('files/a', 'text');
     await writeFile(join(folder, 'files/a'), 'teyt');
     await expect(store.verify(blob)).rejects.toMatchObject({ code: 'BLOB_CORRUPT' });
   });
 
-  it('notices a file that was cut while it is read', async () => {
+  it('detects a file that is truncated while it is read', async () => {
     await store.put('files/a', inChunks(Buffer.alloc(2 * MIB)));
     const stream = await store.get('files/a');
     await truncate(join(folder, 'files/a'), 100);
@@ -130,7 +130,7 @@ describe('a folder as blob store', () => {
     await expect.poll(openFiles).toBeLessThanOrEqual(before);
   });
 
-  it('removes only staging files that nobody has written for so long', async () => {
+  it('removes only staging files that were not written recently', async () => {
     await putText('files/a');
     const hourAgo = new Date(Date.now() - 3_600_000);
     for (const name of ['old', 'new']) await writeFile(join(folder, '.staging', name), name);
@@ -149,7 +149,7 @@ describe('a folder as blob store', () => {
 });
 
 describe('a folder that cannot be used', () => {
-  it('is named when a file stands in its place', async () => {
+  it('is named in the error when a file has its path', async () => {
     await writeFile(folder, '');
     await expect(putText('a')).rejects.toMatchObject({
       code: 'BLOB_STORE_UNAVAILABLE',
@@ -157,14 +157,14 @@ describe('a folder that cannot be used', () => {
     });
   });
 
-  it('lets go of a stream that it could not even start to read', async () => {
+  it('destroys a source stream that it could not start to read', async () => {
     await writeFile(folder, '');
     const source = new PassThrough();
     await expect(store.put('a', source)).rejects.toMatchObject({ code: 'BLOB_STORE_UNAVAILABLE' });
     expect(source.destroyed).toBe(true);
   });
 
-  it.skipIf(isRoot)('is named when it may not be written or read', async () => {
+  it.skipIf(isRoot)('is named in the error without permission to read or write', async () => {
     await putText('files/a');
     await chmod(folder, 0o500);
     await chmod(join(folder, 'files/a'), 0);
@@ -174,7 +174,7 @@ describe('a folder that cannot be used', () => {
     await chmod(folder, 0o700);
   });
 
-  it.skipIf(!onLinux)('is left clean when a file becomes larger than the system allows', async () => {
+  it.skipIf(!onLinux)('is left clean when a file exceeds the size limit of the system', async () => {
     const output = await runChild(`ulimit -f 1024 && exec ${NODE} endless "$1"`);
     expect(output).toMatch(
       /"BLOB_STORE_UNAVAILABLE".*\.staging\/.* to be usable by the blob store, got EFBIG/,
@@ -192,7 +192,7 @@ describe('a folder that cannot be used', () => {
     expect(output.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it('shows nothing of a write whose process was killed, and collects what it left', async () => {
+  it('shows nothing of a write whose process was killed, and collects its leftovers', async () => {
     const child = startChild({ script: CHILD, args: ['endless', folder] });
     await child.waitFor('writing');
     child.kill('SIGKILL');
@@ -206,7 +206,7 @@ describe('a folder that cannot be used', () => {
   });
 });
 
-/** Runs a shell script with the folder as its argument; gives what it printed. */
+/** Runs a shell script with the folder as its argument, and returns its output. */
 async function runChild(script: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-c', script, 'sh', folder]);
   return stdout;

@@ -1,6 +1,6 @@
-// The blob store in a folder of this machine, or of a file system that is mounted on it. A blob is written and synced
-// under a random name beside the others, then renamed: whoever sees a key sees all of it, also after a power cut.
-// Deadlines are not kept here: a disk answers or fails.
+// The blob store in a local or mounted folder. A blob is written and synced under a random name, then renamed, so
+// that a visible key is always complete, even after a power failure. There are no deadlines: a disk responds or
+// fails.
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -73,7 +73,7 @@ export class FileSystemStore implements BlobStore {
 
   list(prefix: string): AsyncGenerator<BlobInfo, void> {
     checkBlobPrefix(prefix);
-    // From the innermost folder that the prefix names: the others may have very many entries.
+    // Starts at the innermost folder of the prefix: the outer ones may have very many entries.
     return this.#walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
   }
 
@@ -96,7 +96,7 @@ export class FileSystemStore implements BlobStore {
   }
 
   async collectLeftovers(olderThanMs: number): Promise<number> {
-    // By the time of the last write: a write that is under way is never old.
+    // Compares the time of the last write: a write in progress is never old.
     return attempt(this.#staging, () => removeOlder(this.#staging, wallClockMs() - olderThanMs));
   }
 
@@ -128,7 +128,7 @@ export class FileSystemStore implements BlobStore {
         await handle.close().catch(() => {});
         throw error;
       }
-      // A network file system may tell only now that there was no room.
+      // A network file system may report a full disk only now.
       await attempt(staged, () => handle.close());
       options?.signal?.throwIfAborted();
       const { bytes, sha256 } = metered.total();
@@ -145,7 +145,7 @@ export class FileSystemStore implements BlobStore {
   async #makeStaging(): Promise<void> {
     const created = await mkdir(this.#staging, { recursive: true, mode: FOLDER_MODE });
     if (created === undefined) return;
-    // Folders above the root are others' and may not be readable; most file systems keep their entries anyway.
+    // Folders above the root may not be readable. Most file systems persist their entries anyway.
     await syncFolders(this.#root, dirname(created)).catch(() => {});
   }
 
@@ -157,13 +157,13 @@ export class FileSystemStore implements BlobStore {
         await rename(staged, path);
         break;
       } catch (error) {
-        // Someone who deleted the last blob of a folder removed the folder too.
+        // Deleting the last blob of a folder also removes the folder.
         if (diskErrorCode(error) !== 'ENOENT' || attempts >= PUBLISH_ATTEMPTS) throw error;
       }
     }
-    // Not only the innermost: any of them may be new.
+    // Any of the folders may be new, not only the innermost.
     await syncFolders(dirname(path), this.#root).catch((error: unknown) => {
-      // Deleted again already.
+      // Already deleted again.
       if (diskErrorCode(error) !== 'ENOENT') throw error;
     });
   }
@@ -189,11 +189,11 @@ export class FileSystemStore implements BlobStore {
   #notFound(key: string): RowmillError {
     return new RowmillError(
       'BLOB_NOT_FOUND',
-      `expected ${key} to be in the folder ${this.#root}, got nothing of that name`,
+      `expected ${key} to be in the folder ${this.#root}, found nothing`,
     );
   }
 
-  /** Keys in the order of S3: by their bytes, where a folder stands at its name with a slash. */
+  /** Yields keys in the order of S3: by bytes, with a slash after the name of a folder. */
   async *#walk(folderKey: string, prefix: string): AsyncGenerator<BlobInfo, void> {
     const path = this.#pathOf(folderKey);
     const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
@@ -227,12 +227,12 @@ async function removeFile(path: string): Promise<void> {
   try {
     await rm(path, { force: true });
   } catch (error) {
-    // A folder is no blob, and neither is what would stand below a file.
+    // The key of a folder, or of a path below a file, is not a blob.
     if ((error as { code?: string }).code !== 'ERR_FS_EISDIR' && !isMissing(error)) throw error;
   }
 }
 
-/** From the inner folder to the outer one, both included. */
+/** Syncs the folders from `inner` to `outer`, both included. */
 async function syncFolders(inner: string, outer: string): Promise<void> {
   for (let path = inner; path.length >= outer.length; path = dirname(path)) {
     await syncFolder(path);
@@ -249,7 +249,7 @@ async function syncFolder(path: string): Promise<void> {
       await handle.close();
     }
   } catch (error) {
-    // Windows and some network file systems cannot sync folders at all, and see to the order of renames themselves.
+    // Windows and some network file systems cannot sync folders, and order renames themselves.
     if (process.platform !== 'win32' && !UNSYNCABLE.has(diskErrorCode(error) ?? '')) throw error;
   }
 }

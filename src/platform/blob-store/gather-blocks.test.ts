@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { gatherBlocks } from './gather-blocks.ts';
 
 describe('gathering blocks', () => {
-  it('keeps the bytes and their order in full blocks, whatever the chunks', async () => {
+  it('keeps all bytes in order in full blocks, for chunks of any size', async () => {
     const chunked = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(

@@ -1,11 +1,11 @@
-// Turns chunks of any size into blocks of a wanted size, in memory of their own: a source of many tiny chunks costs
-// neither a write for each nor a list of them.
+// Copies chunks of any size into blocks of a given size, so that a source of many tiny chunks needs neither a write
+// per chunk nor a list of chunks.
 
 const SMALLEST_BUFFER = 64 * 1024;
 
 /**
- * All blocks but the last have `blockBytes(index)` bytes; none is empty. `onBytes` sees the bytes of a block before it
- * is handed over.
+ * All blocks but the last have `blockBytes(index)` bytes, and none is empty. `onBytes` gets the bytes of a block
+ * before the block is yielded.
  */
 export async function* gatherBlocks(
   chunks: AsyncIterable<Uint8Array>,
@@ -37,7 +37,7 @@ export async function* gatherBlocks(
   if (filled > 0) yield buffer.subarray(0, filled);
 }
 
-/** The first block grows from small, because most files are; the others are probably full. */
+/** The first block starts small, because most files are small. Later blocks are probably full. */
 function largerBuffer(buffer: Buffer, filled: number, needed: number, most: number): Buffer {
   const bytes = Math.min(most, Math.max(needed, SMALLEST_BUFFER, buffer.byteLength * 2));
   const larger = Buffer.allocUnsafeSlow(bytes);

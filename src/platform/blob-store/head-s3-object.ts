@@ -1,4 +1,5 @@
-// Asks S3 for one object; what is not there is no error. `objectKey` is the whole key, with the prefix of the store.
+// Reads the metadata of one S3 object; null if it does not exist. `objectKey` is the whole key, with the prefix of
+// the store.
 import type { HeadObjectCommandOutput } from '@aws-sdk/client-s3';
 import { s3FailureOf } from './s3-failure.ts';
 import type { S3Session } from './s3-session.ts';

@@ -1,5 +1,5 @@
-// Blobs of a remote store as files of this machine, for code that needs a path. A copy lives as long as the work on it;
-// what a process that died left behind is removed a day later.
+// Copies blobs of a remote store to local files, for code that needs a path. A copy is removed when the work on it
+// finishes; copies left by a dead process are removed a day later.
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ export async function withLocalCopy<T>(source: Readable, work: (path: string) =>
   }
 }
 
-/** The folder is shared by all stores of this machine: nothing that may be in use is touched. */
+/** All stores of this machine share the folder, so copies that may be in use are kept. */
 export async function collectLocalCopies(olderThanMs: number): Promise<number> {
   return removeOlder(tmpdir(), wallClockMs() - Math.max(olderThanMs, DAY_MS), FOLDER_NAME);
 }

@@ -1,5 +1,5 @@
-// Counts and hashes the bytes of a write on their way to the store, and ends the write when it is aborted or too long.
-// Errors of the source pass through as they are: the store is not to blame for them.
+// Counts and hashes the bytes of a write on their way to the store, and fails if it is aborted or too long. Errors of
+// the source are passed through unchanged, because they are not errors of the store.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -7,9 +7,9 @@ import type { PutOptions } from './blob-store.ts';
 
 export interface MeteredSource {
   chunks: AsyncGenerator<Uint8Array, void>;
-  /** Of everything, once the chunks have ended. */
+  /** Totals, available once all chunks are read. */
   total(): { bytes: number; sha256: string };
-  /** For a write that failed, also before it read anything: lets go of a stream, as `for await` would. */
+  /** Call it if the write fails, even before reading: destroys a source stream, as `for await` would. */
   abandon(): void;
 }
 
@@ -31,7 +31,7 @@ export function meterSource(source: AsyncIterable<Uint8Array>, options: PutOptio
     chunks: meter(),
     total: () => ({ bytes, sha256: hash.digest('hex') }),
     abandon() {
-      // The iterator of a stream destroys it only once it was started, and not while it waits for data.
+      // The iterator destroys its stream only after it was started, and not while it waits for data.
       if (source instanceof Readable) source.destroy();
     },
   };
@@ -45,7 +45,7 @@ function tooLarge({ maxBytes, limitName }: PutOptions): RowmillError {
   );
 }
 
-/** Does not wait for a source that hangs: an aborted write ends at once, and the source is told without being awaited. */
+/** Fails immediately on abort, even if the source hangs: the source is closed but not awaited. */
 async function* untilAborted<T>(source: AsyncIterable<T>, signal?: AbortSignal): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]();
   let ended = false;
@@ -68,7 +68,7 @@ async function* untilAborted<T>(source: AsyncIterable<T>, signal?: AbortSignal):
   }
 }
 
-/** Not Promise.race: a promise that is raced again and again, as that of the abort would be, keeps every chunk. */
+/** Promise.race would leak: the abort promise would keep a reference to every chunk. */
 function unlessAborted<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work();
   return new Promise((resolve, reject) => {

@@ -24,7 +24,7 @@ describe('the setting blobStore', () => {
   });
 
   it.each(['', ' ', 'gs://bucket', 'https://user:secret@host/bucket', 's3:bucket', 'file://host/folder'])(
-    '%j is refused with what is possible',
+    'refuses %j and names the possible forms',
     (location) => {
       const refusal = expect.objectContaining({
         code: 'BLOB_STORE_INVALID',
@@ -38,7 +38,7 @@ describe('the setting blobStore', () => {
 
 describe('300 MB', () => {
   const BYTES = 300 * MIB;
-  // Four parts of 8 MiB, their copies in the SDK and what the collector has not taken yet; far from 300 MB.
+  // Room for four parts of 8 MiB, their copies in the SDK and uncollected garbage, but far less than 300 MB.
   const BOUND = 150 * MIB;
 
   async function expectSmallGrowth(location: string): Promise<void> {
@@ -55,13 +55,13 @@ describe('300 MB', () => {
     await child.waitFor('ended');
   }
 
-  it('go to the file system and back through little memory', async () => {
+  it('are written to the file system and read back with little memory', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'rowmill-test-'));
     await expectSmallGrowth(folder);
     await rm(folder, { recursive: true });
   });
 
-  it('go to S3 and back through little memory', async () => {
+  it('are written to S3 and read back with little memory', async () => {
     const stub = await startS3Stub();
     await expectSmallGrowth(`s3://${stub.bucket}/pre?endpoint=${stub.endpoint}`);
     await stub.stop();

@@ -7,7 +7,7 @@ import { parseS3Location } from './s3-location.ts';
 import { S3Store } from './s3-store.ts';
 
 const POSSIBLE = 'a folder, file:///folder or s3://bucket/prefix?endpoint=…&region=…';
-// One letter is a drive of Windows.
+// At least two letters, because one is a Windows drive.
 const SCHEME = /^([a-z][a-z0-9+.-]+):/i;
 
 export function openBlobStore(location: string, options: { deadlineMs?: number } = {}): BlobStore {
@@ -16,7 +16,7 @@ export function openBlobStore(location: string, options: { deadlineMs?: number }
   if (scheme === undefined) return new FileSystemStore(location);
   if (scheme === 'file') return new FileSystemStore(folderOf(location));
   if (scheme === 's3') return new S3Store(parseS3Location(location), options);
-  // Only the scheme: the rest may hold credentials.
+  // Shows only the scheme: the rest may contain credentials.
   throw invalid(`something that starts with ${scheme}:`);
 }
 
@@ -24,7 +24,7 @@ function folderOf(url: string): string {
   try {
     return fileURLToPath(url);
   } catch {
-    throw invalid(`the URL ${url}, which is no folder of this machine`);
+    throw invalid(`the URL ${url}, which is not a local folder`);
   }
 }
 

@@ -1,12 +1,12 @@
-// A stream over a part of an open file. Unlike the stream of node:fs it says which file failed in Rowmill's own error,
-// and notices a file that is shorter than it was when it was opened.
+// A stream over a range of an open file. Unlike the stream of node:fs, it names the file in its errors, and fails if
+// the file is shorter than when it was opened.
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Takes the handle over: it is closed when the stream ends or is destroyed. `end` is exclusive. */
+/** The stream owns the handle and closes it when it ends or is destroyed. `end` is exclusive. */
 export function readFileRange(
   handle: FileHandle,
   path: string,

@@ -1,4 +1,4 @@
-// Removes the entries of a folder that nobody has written for some time. How many.
+// Removes entries of a folder that were last written before a given time, and returns their number.
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMissing } from './disk-error.ts';

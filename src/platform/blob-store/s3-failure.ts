@@ -1,5 +1,5 @@
-// One failed request to S3, whatever the SDK threw: status, code and whether asking again can help. Only what is safe to
-// show is taken from the SDK's error, which holds the signed request.
+// A failed S3 request, whatever the SDK threw: status, code and whether a retry can help. Only safe parts of the
+// SDK's error are copied, because it contains the signed request.
 
 export class S3Failure extends Error {
   readonly status: number | undefined;
@@ -28,7 +28,7 @@ const PASSING_NETWORK_CODES = new Set([
   'ENETDOWN',
   'ERR_STREAM_PREMATURE_CLOSE',
 ]);
-// What arrived was not what was sent, or came too late: the same request can succeed.
+// The request was damaged or arrived late: a retry can succeed.
 const PASSING_ANSWERS = new Set([
   'BadDigest',
   'IncompleteBody',
@@ -58,7 +58,7 @@ export function toS3Failure(thrown: unknown): S3Failure {
   return new S3Failure(code, safeMessage(error.message), { status, passing: isPassing(status, code) });
 }
 
-/** The failed request behind an error that this store threw. */
+/** The failed request that caused an error of this store. */
 export function s3FailureOf(error: unknown): S3Failure | undefined {
   return error instanceof Error && error.cause instanceof S3Failure ? error.cause : undefined;
 }
@@ -67,7 +67,7 @@ function isPassing(status: number | undefined, code: string): boolean {
   if (PASSING_ANSWERS.has(code)) return true;
   if (status === undefined)
     return PASSING_NETWORK_CODES.has(code) || code.startsWith('HPE_') || code === 'TimeoutError';
-  // A success that could not be read was cut on its way.
+  // A success that could not be parsed was truncated in transit.
   return status < 300 || status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
 

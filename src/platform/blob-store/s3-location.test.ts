@@ -15,7 +15,7 @@ describe('the location of an S3 store', () => {
       's3://bucket?endpoint=https%3A%2F%2Fhost%2Fstorage%2Fs3&pathStyle=true',
       { bucket: 'bucket', prefix: '', endpoint: 'https://host/storage/s3', pathStyle: true },
     ],
-  ])('is read from %s', (text, location) => {
+  ])('is parsed from %s', (text, location) => {
     expect(parseS3Location(text)).toEqual(location);
   });
 
@@ -34,7 +34,7 @@ describe('the location of an S3 store', () => {
     's3://bucket?endpoint=ftp://host',
     's3://bucket?endpoint=http://host?a=b',
     'http://bucket/a',
-  ])('is not %s', (text) => {
+  ])('is refused: %s', (text) => {
     expect(() => parseS3Location(text)).toThrow(expect.objectContaining({ code: 'BLOB_STORE_INVALID' }));
   });
 
@@ -44,7 +44,7 @@ describe('the location of an S3 store', () => {
     's3://bucket?accessKeyId=AKIAID&secretAccessKey=hunter2',
     's3://bucket?sessionToken=hunter2',
     's3://bucket?endpoint=http://AKIAID:hunter2@host',
-  ])('holds no credentials, and they are not repeated: %s', (text) => {
+  ])('is refused with credentials, which the error does not repeat: %s', (text) => {
     const refusal = expect.objectContaining({
       code: 'BLOB_STORE_INVALID',
       message: expect.stringContaining('without credentials'),

@@ -1,5 +1,5 @@
-// Reads the setting text of an S3 store: s3://bucket/prefix?endpoint=…&region=…&pathStyle=true. Credentials are never part
-// of it, and a text that holds some is refused without being repeated.
+// Parses the location of an S3 store: s3://bucket/prefix?endpoint=…&region=…&pathStyle=true. A text with credentials is
+// refused, and the error does not repeat it.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { isBlobKey } from './blob-key.ts';
@@ -22,7 +22,7 @@ const MAX_PREFIX_LENGTH = 200;
 
 export function parseS3Location(text: string): S3Location {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url?.protocol !== 's3:') throw invalid('a text that is not of this form');
+  if (url?.protocol !== 's3:') throw invalid('another form');
   if (url.username || url.password) throw credentials();
   for (const name of url.searchParams.keys()) {
     if (PARAMETERS.includes(name)) continue;
@@ -33,9 +33,7 @@ export function parseS3Location(text: string): S3Location {
 
   const folder = withoutTrailing(url.pathname.replace(/^\/+/, ''), '/');
   if (folder !== '' && (!isBlobKey(folder) || folder.length > MAX_PREFIX_LENGTH)) {
-    throw invalid(
-      `the prefix ${JSON.stringify(folder)}; letters, digits, '.', '_', '-' and '/' are possible`,
-    );
+    throw invalid(`the prefix ${JSON.stringify(folder)}; use letters, digits, '.', '_', '-' and '/'`);
   }
   const endpoint = url.searchParams.get('endpoint');
   const region = url.searchParams.get('region');
@@ -68,9 +66,9 @@ function invalid(got: string): RowmillError {
 function credentials(): RowmillError {
   return new RowmillError(
     'BLOB_STORE_INVALID',
-    `expected the blob store to be ${SHAPE} without credentials, got some in it`,
+    `expected the blob store to be ${SHAPE} without credentials, got credentials`,
     {
-      hint: 'Give them as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in ~/.aws, or as the role of the machine.',
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use ~/.aws or the role of the machine.',
     },
   );
 }

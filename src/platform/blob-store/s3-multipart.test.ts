@@ -49,7 +49,7 @@ describe('the size of the parts of an upload', () => {
 });
 
 describe('an upload in parts', () => {
-  it('sends a part again that was refused for now or lost', async () => {
+  it('resends a part that was lost or refused temporarily', async () => {
     stub.fail('CreateUpload', { kind: 'answer', status: 503, code: 'SlowDown' }, 2);
     stub.fail('UploadPart', { kind: 'answer', status: 500, code: 'InternalError' }, 2);
     stub.fail('UploadPart', { kind: 'lose-answer' });
@@ -59,7 +59,7 @@ describe('an upload in parts', () => {
     expect(stub.uploads.size).toBe(0);
   });
 
-  it('sends a part again that was never answered', async () => {
+  it('resends a part that got no response', async () => {
     const impatient = open({ deadlineMs: 4000 });
     stub.fail('UploadPart', { kind: 'hang' }, 2);
     await impatient.put('a', inChunks(LARGE));
@@ -68,7 +68,7 @@ describe('an upload in parts', () => {
     await impatient.close();
   });
 
-  it('has at most three parts, and eight copies, under way', async () => {
+  it('sends at most three parts, and eight copies, in parallel', async () => {
     await store.putByHash('files/', inChunks(Buffer.alloc(60 * MIB)));
     expect(count('UploadPart')).toBe(8);
     expect(stub.peaks.get('UploadPart')).toBeLessThanOrEqual(3);
@@ -80,7 +80,7 @@ describe('an upload in parts', () => {
     { status: 503, code: 'SlowDown', attempts: 4 },
     { status: 403, code: 'AccessDenied', attempts: 1 },
     { status: 404, code: 'NoSuchUpload', attempts: 1 },
-  ])('is taken back when a part is answered with $status $code', async ({ status, code, attempts }) => {
+  ])('is aborted when a part is answered with $status $code', async ({ status, code, attempts }) => {
     stub.fail('UploadPart', { kind: 'answer', status, code }, 100);
     await expect(store.put('a', inChunks(LARGE))).rejects.toMatchObject({
       ...unavailable,
@@ -102,13 +102,13 @@ describe('an upload in parts', () => {
     expectNothingLeft();
   });
 
-  it('is taken back when the copy to its hash fails', async () => {
+  it('is aborted when the copy to its hash fails', async () => {
     stub.fail('UploadPartCopy', { kind: 'answer', status: 403, code: 'AccessDenied' }, 100);
     await expect(store.putByHash('files/', inChunks(LARGE))).rejects.toMatchObject(unavailable);
     expectNothingLeft();
   });
 
-  it('leaves to the collector what it cannot take back', async () => {
+  it('leaves an upload that cannot be aborted to the collector', async () => {
     stub.fail('UploadPart', { kind: 'answer', status: 403, code: 'AccessDenied' }, 100);
     stub.fail('AbortUpload', { kind: 'answer', status: 503, code: 'SlowDown' }, 4);
     await expect(store.put('a', inChunks(LARGE))).rejects.toMatchObject({
@@ -121,24 +121,27 @@ describe('an upload in parts', () => {
 });
 
 describe('the completion of an upload', () => {
-  it.each(['put', 'putByHash'] as const)('is found done when its answer was lost (%s)', async (method) => {
-    stub.fail('CompleteUpload', { kind: 'lose-answer' });
-    const blob = await store[method](method === 'put' ? 'files/a' : 'files/', inChunks(LARGE));
-    expect((await readBlob(store, blob.key)).equals(LARGE)).toBe(true);
-    expect(count('CompleteUpload')).toBe(method === 'put' ? 1 : 2);
-    expect(count('HeadObject')).toBe(1);
-    expect(count('AbortUpload')).toBe(0);
-    expect([...stub.objects.keys()]).toEqual([blob.key]);
-  });
+  it.each(['put', 'putByHash'] as const)(
+    'is detected when only its response was lost (%s)',
+    async (method) => {
+      stub.fail('CompleteUpload', { kind: 'lose-answer' });
+      const blob = await store[method](method === 'put' ? 'files/a' : 'files/', inChunks(LARGE));
+      expect((await readBlob(store, blob.key)).equals(LARGE)).toBe(true);
+      expect(count('CompleteUpload')).toBe(method === 'put' ? 1 : 2);
+      expect(count('HeadObject')).toBe(1);
+      expect(count('AbortUpload')).toBe(0);
+      expect([...stub.objects.keys()]).toEqual([blob.key]);
+    },
+  );
 
-  it('is asked for again when it was not done', async () => {
+  it('is retried when it did not take effect', async () => {
     stub.fail('CompleteUpload', { kind: 'answer', status: 503, code: 'SlowDown' }, 2);
     await store.put('a', inChunks(LARGE));
     expect(count('CompleteUpload')).toBe(3);
     expect((await readBlob(store, 'a')).equals(LARGE)).toBe(true);
   });
 
-  it.runIf(isDeep)('fails within its deadlines when it is never answered', async () => {
+  it.runIf(isDeep)('fails within its deadlines when it gets no response', async () => {
     const impatient = open({ deadlineMs: 3000 });
     stub.fail('CompleteUpload', { kind: 'hang' }, 100);
     await expect(impatient.put('a', inChunks(LARGE))).rejects.toMatchObject({
@@ -150,14 +153,14 @@ describe('the completion of an upload', () => {
     await impatient.close();
   });
 
-  it('does not take the same bytes of an earlier write for its own', async () => {
+  it('does not mistake the same bytes of an earlier write for its own', async () => {
     await store.put('a', inChunks(LARGE));
     stub.fail('CompleteUpload', { kind: 'answer', status: 503, code: 'SlowDown' }, 100);
     await expect(store.put('a', inChunks(LARGE))).rejects.toMatchObject(unavailable);
     expect(stub.uploads.size).toBe(0);
   });
 
-  it('fails when the store forgot the upload', async () => {
+  it('fails when the store lost the upload', async () => {
     stub.fail('CompleteUpload', { kind: 'answer', status: 404, code: 'NoSuchUpload' });
     await expect(store.put('a', inChunks(LARGE))).rejects.toMatchObject({
       ...unavailable,

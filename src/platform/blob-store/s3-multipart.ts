@@ -1,5 +1,5 @@
-// One multipart upload from its creation to its end: parts a few at a time, then the completion, which makes the object
-// visible at once. Any failure takes the upload back. Where the parts come from is the caller's business.
+// Runs one multipart upload: sends a few parts at a time, then completes the upload, which makes the object visible
+// atomically. Any failure aborts the upload. The caller supplies the parts.
 
 import { createHash } from 'node:crypto';
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
@@ -9,7 +9,7 @@ import { headS3Object } from './head-s3-object.ts';
 import { s3FailureOf } from './s3-failure.ts';
 import type { S3Session } from './s3-session.ts';
 
-/** What sends one part; resolves with the ETag it got. */
+/** Sends one part and resolves with its ETag. */
 export type SendPart = (
   upload: { Bucket: string; Key: string; UploadId: string; PartNumber: number },
   s3: S3,
@@ -24,9 +24,9 @@ export interface Part {
 
 export interface MultipartTarget {
   objectKey: string;
-  /** How many parts are under way at the same time; each may be held in memory. */
+  /** Parts sent in parallel. Each may be held in memory. */
   inFlight: number;
-  /** Ends the upload, and is ended by a part that fails. */
+  /** Aborts the upload. A part that fails triggers it. */
   stop: AbortController;
 }
 
@@ -35,15 +35,15 @@ const SMALLEST_PART_BYTES = 8 * MIB;
 const LARGEST_PART_BYTES = 1024 * MIB;
 const PARTS_PER_SIZE = 1000;
 const MAX_PARTS = 10_000;
-// S3 keeps it with the object: it tells our own write from one that was there before.
+// Metadata of the object that distinguishes our write from an earlier one.
 const WRITE_ID = 'rowmill-write';
 
-/** 8 MiB; twice as much after each thousand parts, so that 10,000 of them hold 4 TB. */
+/** 8 MiB, doubled after each thousand parts, so that 10,000 parts hold 4 TB. */
 export function partBytes(index: number): number {
   return Math.min(LARGEST_PART_BYTES, SMALLEST_PART_BYTES * 2 ** Math.floor(index / PARTS_PER_SIZE));
 }
 
-/** The ETag that most stores give an object of these parts. */
+/** The ETag that most stores give an object with these parts. */
 export function multipartEtag(parts: readonly { md5: Buffer }[]): string {
   const hash = createHash('md5');
   for (const { md5 } of parts) hash.update(md5);
@@ -75,7 +75,7 @@ export async function uploadInParts(
     const completed = await complete(session, upload, sent, writeId, stop.signal);
     return { parts: sent, ...completed };
   } catch (error) {
-    // What cannot be taken back now is taken back by collectLeftovers.
+    // If the abort fails, collectLeftovers aborts it later.
     await session
       .call(
         `AbortMultipartUpload of ${objectKey}`,
@@ -153,7 +153,7 @@ async function complete(
     } catch (error) {
       const failure = s3FailureOf(error);
       if (!failure?.passing && failure?.code !== 'NoSuchUpload') throw error;
-      // The store may have done it and only its answer was lost; asking again would then be answered with an error.
+      // The store may have completed the upload although its response was lost. A retry would then fail.
       const found = await headS3Object(session, Key, signal);
       if (found?.Metadata?.[WRITE_ID] === writeId && found.ContentLength === bytes) {
         return { etag: found.ETag, encryption: found.ServerSideEncryption };

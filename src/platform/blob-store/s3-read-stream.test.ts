@@ -31,7 +31,7 @@ function open(options: { deadlineMs?: number } = {}): BlobStore {
   );
 }
 
-/** For connections that stand still; the others have the time that a busy machine may need. */
+/** For stalled connections. Other tests keep a deadline that suits a busy machine. */
 async function openImpatient(): Promise<void> {
   await store.close();
   store = open({ deadlineMs: DEADLINE_MS });
@@ -40,7 +40,7 @@ async function openImpatient(): Promise<void> {
 afterAll(() => stub.stop());
 
 describe('a download from S3', () => {
-  it('goes on where its connection was cut', async () => {
+  it('resumes where its connection was cut', async () => {
     stub.fail('GetObject', { kind: 'cut', afterBytes: 500_000 });
     stub.fail('GetObject', { kind: 'answer', status: 503, code: 'SlowDown' });
     stub.fail('GetObject', { kind: 'cut', afterBytes: 0 });
@@ -49,7 +49,7 @@ describe('a download from S3', () => {
     expect(stub.requests).toHaveLength(5);
   });
 
-  it('goes on where its connection stalled, within a range too', async () => {
+  it('resumes where its connection stalled, also within a range', async () => {
     await openImpatient();
     stub.fail('GetObject', { kind: 'stall', afterBytes: 100_000 });
     const chunks = await (await store.get('a', { start: 1000, end: 1_500_000 })).toArray();
@@ -74,7 +74,7 @@ describe('a download from S3', () => {
     expect(stub.requests).toHaveLength(4);
   });
 
-  it('does not take a slow reader for a stalled connection', async () => {
+  it('does not mistake a slow reader for a stalled connection', async () => {
     await openImpatient();
     const chunks: Buffer[] = [];
     for await (const chunk of await store.get('a')) {
@@ -92,7 +92,7 @@ describe('a download from S3', () => {
     await expect(stream.toArray()).rejects.toMatchObject({ code: 'BLOB_CORRUPT' });
   });
 
-  it('says that the blob was deleted meanwhile', async () => {
+  it('reports that the blob was deleted meanwhile', async () => {
     stub.fail('GetObject', { kind: 'cut', afterBytes: 100_000 });
     const stream = await store.get('a');
     await store.delete('a');
@@ -112,7 +112,7 @@ describe('a download from S3', () => {
     expect(stub.accepted()).toBe(before);
   });
 
-  it('closes its connection when its reader goes away', async () => {
+  it('closes its connection when its reader stops', async () => {
     stub.fail('GetObject', { kind: 'stall', afterBytes: 100_000 });
     const stream = await store.get('a');
     const before = await stub.connections();

@@ -1,6 +1,6 @@
-// A stream over a part of one object that survives its connections. A reader may be slower than the store is patient,
-// so a connection that is cut, or that stalls while it is waited for, is replaced by a request for the rest of the same
-// object. Connections that bring nothing are counted, and a few in a row end the stream.
+// A stream over a range of one object that survives lost connections. The store may drop a connection whose reader is
+// slow, so a connection that is cut or stalls is replaced by a request for the rest of the same object. The stream
+// fails after a few connections in a row without progress.
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../clock.ts';
@@ -8,19 +8,19 @@ import type { BlobRange } from './blob-key.ts';
 import { S3Failure, s3FailureOf, toS3Failure } from './s3-failure.ts';
 import type { S3Session } from './s3-session.ts';
 
-// What a connection must bring within the deadline, and to be more than nothing: a trickle would take days for a file.
+// Bytes that a connection must deliver within the deadline to count as progress. Otherwise a trickle could take days.
 const PROGRESS_BYTES = 64 * 1024;
 
 interface Connection {
   body: Readable;
   chunks: AsyncIterator<Buffer>;
-  /** Of the object. */
+  /** ETag of the object. */
   etag: string | undefined;
-  /** Of this answer. */
+  /** Bytes in this response. */
   bytes: number;
 }
 
-/** Null when the range is past the end. */
+/** Null if the range is past the end. */
 export async function openS3ReadStream(
   session: S3Session,
   key: string,
@@ -68,7 +68,7 @@ export async function openS3ReadStream(
     return null;
   }
 
-  /** Only time spent waiting counts: a reader that takes its time is not a stalled connection. */
+  /** Counts only time spent waiting: a slow reader is not a stalled connection. */
   async function nextChunk({ body, chunks }: Connection): Promise<Buffer | null> {
     const startedAt = monotonicMs();
     const timer = setTimeout(
@@ -136,11 +136,11 @@ async function connect(
           },
           options,
         ),
-      // A connection in place of another is one attempt of the stream.
+      // A replacement connection is one attempt of the stream.
       signal ? { signal, attempts: 1 } : {},
     );
     const body = answer.Body as Readable;
-    // Its end is noticed by whoever reads; a late error of a body that nobody reads any more is not.
+    // The reader sees errors while it reads. A late error of an abandoned body must not crash the process.
     body.on('error', () => {});
     if (ranged && !answer.ContentRange?.startsWith(`bytes ${start}-`)) {
       body.destroy();
@@ -166,7 +166,7 @@ async function connect(
     if (failure?.status === 412) {
       throw new RowmillError(
         'BLOB_CORRUPT',
-        `expected ${key} to stay as it is while it is read, got another one`,
+        `expected ${key} not to change while it is read, but it was replaced`,
       );
     }
     throw error;

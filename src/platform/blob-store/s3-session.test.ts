@@ -48,7 +48,7 @@ describe('a request to S3', () => {
     [429, 'TooManyRequests'],
     [400, 'RequestTimeout'],
     [403, 'RequestTimeTooSkewed'],
-  ])('is sent again after %d %s, and given up after four times', async (status, code) => {
+  ])('is retried after %d %s, and fails after four attempts', async (status, code) => {
     stub.fail('PutObject', { kind: 'answer', status, code }, 3);
     await put(open());
     expect(stub.requests).toHaveLength(4);
@@ -67,19 +67,19 @@ describe('a request to S3', () => {
     [403, 'AccessDenied'],
     [400, 'InvalidRequest'],
     [501, 'NotImplemented'],
-  ])('is not sent again after %d %s', async (status, code) => {
+  ])('is not retried after %d %s', async (status, code) => {
     stub.fail('PutObject', { kind: 'answer', status, code }, 4);
     await expect(put(open())).rejects.toMatchObject({ code: 'BLOB_STORE_UNAVAILABLE' });
     expect(stub.requests).toHaveLength(1);
   });
 
-  it('is sent again when its connection is lost', async () => {
+  it('is retried when its connection is lost', async () => {
     stub.fail('PutObject', { kind: 'lose-answer' }, 3);
     await put(open());
     expect(stub.requests).toHaveLength(4);
   });
 
-  it('ends at its deadline, and its connection with it', async () => {
+  it('fails at its deadline and closes its connection', async () => {
     stub.fail('PutObject', { kind: 'hang' }, 2);
     await expect(put(open({ deadlineMs: 200, attempts: 2 }))).rejects.toMatchObject({
       code: 'BLOB_STORE_UNAVAILABLE',
@@ -90,7 +90,7 @@ describe('a request to S3', () => {
     await expect.poll(() => stub.connections()).toBe(0);
   });
 
-  it('ends at once when its write is aborted', async () => {
+  it('fails immediately when its write is aborted', async () => {
     stub.fail('PutObject', { kind: 'hang' });
     const abort = new AbortController();
     const reason = new Error('the client went away');
@@ -101,7 +101,7 @@ describe('a request to S3', () => {
     await expect.poll(() => stub.connections()).toBe(0);
   });
 
-  it('works again when the store does', async () => {
+  it('succeeds again once the store is back', async () => {
     const store = open({ attempts: 1 });
     stub.fail('PutObject', { kind: 'answer', status: 503, code: 'ServiceUnavailable' });
     await expect(put(store)).rejects.toMatchObject({ code: 'BLOB_STORE_UNAVAILABLE' });
@@ -111,7 +111,7 @@ describe('a request to S3', () => {
 });
 
 describe('an S3 store that cannot be used', () => {
-  it('says that its credentials are wrong, without showing them', async () => {
+  it('reports wrong credentials without showing them', async () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIAWRONGWRONGWRONG1');
     const error = await put(open()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
@@ -124,7 +124,7 @@ describe('an S3 store that cannot be used', () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  it('says that there are no credentials', async () => {
+  it('reports missing credentials', async () => {
     for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_PROFILE']) vi.stubEnv(name, '');
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/does/not/exist');
@@ -136,7 +136,7 @@ describe('an S3 store that cannot be used', () => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  it('says that the region is missing', async () => {
+  it('reports a missing region', async () => {
     for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
     vi.stubEnv('AWS_CONFIG_FILE', '/does/not/exist');
     const store = new S3Store({ bucket: 'bucket', prefix: '' });
@@ -147,7 +147,7 @@ describe('an S3 store that cannot be used', () => {
     await store.close();
   });
 
-  it('says that nobody listens', async () => {
+  it('reports a refused connection', async () => {
     const store = new S3Store(
       { bucket: 'bucket', prefix: '', endpoint: 'http://127.0.0.1:9' },
       { retryBaseMs: 1, attempts: 2 },
@@ -159,7 +159,7 @@ describe('an S3 store that cannot be used', () => {
     await store.close();
   });
 
-  it('says which package to install', async () => {
+  it('names the package to install', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'rowmill-test-'));
     try {
       for (const part of ['src/core', 'src/platform', 'test/support', 'package.json']) {
@@ -178,7 +178,7 @@ describe('an S3 store that cannot be used', () => {
     }
   });
 
-  it('is not asked again once it is closed', async () => {
+  it('is not retried after it is closed', async () => {
     const store = open();
     stub.fail('PutObject', { kind: 'hang' }, 9);
     const writing = put(store);

@@ -1,6 +1,5 @@
 // The connection of an S3 store: loads the SDK at first use and gives every request a deadline, bounded retries with
-// jitter and Rowmill's own errors. This is the only retry layer: the SDK's is switched off. Which requests make a store
-// is not decided here.
+// jitter, and Rowmill's errors. This is the only retry layer: the SDK's retries are disabled.
 import type { S3 } from '@aws-sdk/client-s3';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';
@@ -10,17 +9,17 @@ import { S3Failure, toS3Failure } from './s3-failure.ts';
 import type { S3Location } from './s3-location.ts';
 
 export interface S3Options {
-  /** For one request, and for the time in which a download must bring something. */
+  /** Deadline of one request, and of each step of progress of a download. */
   deadlineMs?: number;
   attempts?: number;
-  /** The first wait between two attempts; doubles each time. */
+  /** The first wait between two attempts. It doubles each time. */
   retryBaseMs?: number;
 }
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
   attempts?: number;
-  /** For requests that may take longer than others. */
+  /** Extends the deadline of requests that take longer. */
   deadlineFactor?: number;
 }
 
@@ -46,7 +45,7 @@ export class S3Session {
     this.#retryBaseMs = retryBaseMs;
   }
 
-  /** BLOB_STORE_UNAVAILABLE with the failed request as its cause when it was given up. */
+  /** Throws BLOB_STORE_UNAVAILABLE, with the failed request as its cause, when all attempts failed. */
   async call<T>(request: string, send: Send<T>, options: CallOptions = {}): Promise<T> {
     const { signal, attempts: limit = this.attempts, deadlineFactor = 1 } = options;
     const s3 = await this.#connect();
@@ -64,7 +63,7 @@ export class S3Session {
     }
   }
 
-  /** The wait before the next attempt. */
+  /** Waits before the next attempt. */
   backOff(attempt: number, signal?: AbortSignal): Promise<void> {
     const retry = { firstMs: this.#retryBaseMs, capMs: RETRY_CAP_MS };
     return waitMs(backoffMs(retry, attempt, randomFraction()), signal);
@@ -111,10 +110,10 @@ async function createClient({ endpoint, region, pathStyle }: S3Location): Promis
   });
   return new sdk.S3({
     maxAttempts: 1,
-    // Rowmill sends Content-MD5, which every store knows; the SDK's own checksums are refused by some.
+    // Rowmill sends Content-MD5, which every store supports. Some stores refuse the SDK's own checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // It would cost a connection of its own for every part.
+    // It would cost an extra connection for every part.
     expectContinueHeader: false,
     ...(endpoint === undefined
       ? { ...(region === undefined ? {} : { region }), forcePathStyle: pathStyle ?? false }
@@ -122,7 +121,7 @@ async function createClient({ endpoint, region, pathStyle }: S3Location): Promis
   });
 }
 
-/** Past the deadline the request is aborted, which destroys its socket, and is not waited for. */
+/** Past the deadline the request is aborted, which destroys its socket, and is not awaited. */
 function sendWithDeadline<T>(s3: S3, send: Send<T>, deadlineMs: number, signal?: AbortSignal): Promise<T> {
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {
@@ -153,10 +152,10 @@ function sendWithDeadline<T>(s3: S3, send: Send<T>, deadlineMs: number, signal?:
 function hintFor({ code, status, message }: S3Failure): string | undefined {
   if (/region is missing/i.test(message)) return 'Add ?region=… to the setting blobStore, or set AWS_REGION.';
   if (code === 'CredentialsProviderError')
-    return 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role.';
+    return 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or assign a role to the machine.';
   if (code === 'NoSuchBucket') return 'Create the bucket, or correct the setting blobStore.';
   if (status === 403)
-    return 'Check the credentials and that the policy allows what docs/blob-store.md lists.';
-  if (status === 301 || status === 307) return 'The bucket is in another region: add ?region=… to blobStore.';
+    return 'Check the credentials, and that the policy allows the actions listed in docs/blob-store.md.';
+  if (status === 301 || status === 307) return 'Add ?region=… to blobStore: the bucket is in another region.';
   return undefined;
 }

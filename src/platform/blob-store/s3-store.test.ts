@@ -24,8 +24,8 @@ const openOn = ({ bucket, endpoint }: S3Stub): BlobStore =>
 
 testBlobStore('a stub of S3', async () => openOn(stub));
 
-describe('bytes that change on their way to S3', () => {
-  it.each([1000, 9 * MIB])('are sent again when %d of them arrive wrong', async (length) => {
+describe('bytes that are corrupted on their way to S3', () => {
+  it.each([1000, 9 * MIB])('are resent when %d of them arrive corrupted', async (length) => {
     const store = openOn(stub);
     stub.fail('PutObject', { kind: 'flip' });
     stub.fail('UploadPart', { kind: 'flip' });
@@ -38,7 +38,7 @@ describe('bytes that change on their way to S3', () => {
     await store.close();
   });
 
-  it.each([1000, 9 * MIB])('are not published when %d of them are stored wrong', async (length) => {
+  it.each([1000, 9 * MIB])('are not published when %d of them are stored corrupted', async (length) => {
     const store = openOn(stub);
     stub.fail('PutObject', { kind: 'rot' });
     stub.fail('UploadPart', { kind: 'rot' });
@@ -59,7 +59,7 @@ describe('bytes that change on their way to S3', () => {
     await store.close();
   });
 
-  it('are noticed when they are read back', async () => {
+  it('are detected when they are read back', async () => {
     const writer = openOn(stub);
     const blob = await writer.put('a', inChunks(randomBytes(1000)));
     const reader = openOn(stub);
@@ -69,7 +69,7 @@ describe('bytes that change on their way to S3', () => {
     await Promise.all([writer.close(), reader.close()]);
   });
 
-  it('are noticed when the object was replaced, though the writer knows its ETag', async () => {
+  it('are detected when the object was replaced, although the writer knows its ETag', async () => {
     const store = openOn(stub);
     const blob = await store.put('a', inChunks(randomBytes(1000)));
     stub.requests.length = 0;
@@ -82,7 +82,7 @@ describe('bytes that change on their way to S3', () => {
   });
 });
 
-describe('a store whose ETags are not made of MD5', () => {
+describe('a store whose ETags are not MD5', () => {
   async function writeTo(options: StubOptions, length: number): Promise<string[]> {
     const other = await startS3Stub({ ...options, etagsAreMd5: false });
     const store = openOn(other);
@@ -97,17 +97,17 @@ describe('a store whose ETags are not made of MD5', () => {
     return operations;
   }
 
-  it.each([1000, 9 * MIB])('is believed when it encrypts %d bytes with a key', async (length) => {
+  it.each([1000, 9 * MIB])('is trusted when it encrypts %d bytes with a key', async (length) => {
     expect(await writeTo({ encryption: 'aws:kms' }, length)).not.toContain('GetObject');
   });
 
-  it.each([1000, 9 * MIB])('is asked for the %d bytes when it does not say why', async (length) => {
+  it.each([1000, 9 * MIB])('has its %d bytes read back otherwise', async (length) => {
     expect(await writeTo({}, length)).toContain('GetObject');
   });
 });
 
-describe('what writes to S3 left behind', () => {
-  it('is removed when it is old, page by page, and nothing else is', async () => {
+describe('leftovers of writes to S3', () => {
+  it('are removed page by page when they are old', async () => {
     const store = openOn(stub);
     await store.put('files/kept', inChunks(Buffer.from('kept')));
     const old = new Date(Date.now() - 7_200_000);
@@ -128,7 +128,7 @@ describe('what writes to S3 left behind', () => {
     await store.close();
   });
 
-  it('is not an error when it is gone before it could be removed', async () => {
+  it('may disappear before they are removed', async () => {
     const store = openOn(stub);
     stub.uploads.set('old', { key: 'pre/a', startedAt: new Date(0), metadata: {}, parts: new Map() });
     stub.fail('AbortUpload', { kind: 'answer', status: 404, code: 'NoSuchUpload' });
@@ -136,7 +136,7 @@ describe('what writes to S3 left behind', () => {
     await store.close();
   });
 
-  it('includes the local copies of processes that died, after a day', async () => {
+  it('include local copies of dead processes after a day', async () => {
     const store = openOn(stub);
     const [old, recent] = ['old', 'recent'].map((name) =>
       join(tmpdir(), `rowmill-blob-test-${process.pid}-${name}`),

@@ -1,5 +1,5 @@
-// The blob store in a bucket of S3 or of a server that speaks its protocol. An object becomes visible when its write
-// ends, never before; a write that did not end leaves at most a staging object or an incomplete upload, which
+// The blob store in an S3 bucket, or on a server with the same protocol. An object becomes visible only when its
+// write completes. An interrupted write leaves at most a staging object or an incomplete upload, which
 // collectLeftovers removes.
 import { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -24,7 +24,7 @@ export class S3Store implements BlobStore {
   readonly #session: S3Session;
   readonly #bucket: string;
   readonly #root: string;
-  /** What this process wrote lately, with the ETag it must have if the store makes them of MD5. */
+  /** Recent writes of this process, with the expected ETag if the store derives ETags from MD5. */
   readonly #written = new Map<string, { sha256: string; etag: string }>();
 
   constructor(location: S3Location, options: S3Options = {}) {
@@ -52,7 +52,7 @@ export class S3Store implements BlobStore {
     checkBlobKey(key);
     checkBlobRange(range);
     const empty = range.end !== undefined && range.end <= (range.start ?? 0);
-    // S3 knows no empty range: the request for one byte tells whether the blob is there.
+    // S3 has no empty ranges: a request for one byte checks that the blob exists.
     const stream = await openS3ReadStream(this.#session, key, empty ? { start: 0, end: 1 } : range);
     if (stream && !empty) return stream;
     stream?.destroy();
@@ -102,8 +102,8 @@ export class S3Store implements BlobStore {
   async #finishWrite(write: S3Write): Promise<StoredBlob> {
     const { blob, expectedEtag, etag, encryption } = write;
     const found = md5Etag(etag, encryption);
-    // Every part was checked on its way by Content-MD5. An ETag that is another can be another way to make ETags, or
-    // wrong parts: only the bytes themselves tell.
+    // Content-MD5 verified every part in transit. A different ETag means that the store computes ETags differently,
+    // or that parts are wrong: only the bytes can show which.
     if (found !== undefined && found !== expectedEtag) {
       await verifyByReading(this, blob).catch(async (error: unknown) => {
         if (error instanceof RowmillError && error.code === 'BLOB_CORRUPT') await this.delete(blob.key);
@@ -146,7 +146,7 @@ export class S3Store implements BlobStore {
   }
 }
 
-/** Undefined for an ETag that was not made of MD5: of an object encrypted with a key, or of another kind of store. */
+/** Undefined if the ETag is not an MD5: the object is encrypted with a key, or the store computes ETags differently. */
 function md5Etag(etag: string | undefined, encryption: string | undefined): string | undefined {
   if (encryption !== undefined && encryption !== 'AES256') return undefined;
   return MD5_ETAG.exec(etag ?? '')?.[1];

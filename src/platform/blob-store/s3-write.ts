@@ -1,6 +1,6 @@
-// Writes one blob to S3. What fits in one part is one request; the rest is a multipart upload. A blob that is named after
-// its hash is uploaded under a staging key, because its name is known only at the end, and is then copied part by part
-// within the store: each copy is short, and the object gets the same ETag as the upload.
+// Writes one blob to S3: in one request if it fits in one part, otherwise as a multipart upload. A blob that is named
+// after its hash is uploaded under a staging key, because its name is known only at the end, and is then copied part
+// by part within the store: each copy is short, and the object gets the same ETag as the upload.
 import { createHash } from 'node:crypto';
 import { newId } from '../random.ts';
 import type { PutOptions, StoredBlob } from './blob-store.ts';
@@ -11,12 +11,12 @@ import type { S3Session } from './s3-session.ts';
 
 export const S3_STAGING = '.staging/';
 const UPLOADS_IN_FLIGHT = 3;
-// The bytes of a copy do not pass through here.
+// The bytes of a copy do not pass through this process.
 const COPIES_IN_FLIGHT = 8;
 
 export interface S3Write {
   blob: StoredBlob;
-  /** What the ETag of the object is if the store makes ETags of MD5, as most do. */
+  /** The ETag if the store derives ETags from MD5, as most do. */
   expectedEtag: string;
   etag: string | undefined;
   encryption: string | undefined;
@@ -29,7 +29,7 @@ interface Block {
   md5: Buffer;
 }
 
-/** `target` names the blob, or the prefix of a name that ends with the hash. */
+/** `target` has the key of the blob, or the prefix of a key that ends with its hash. */
 export async function writeToS3(
   session: S3Session,
   target: { key: string } | { hashPrefix: string },
@@ -141,7 +141,7 @@ async function* partsToCopy(copySource: string, parts: readonly Part[]): AsyncGe
   }
 }
 
-/** What cannot be deleted now is deleted by collectLeftovers. */
+/** If this fails, collectLeftovers deletes the object later. */
 async function deleteStaged(session: S3Session, objectKey: string): Promise<void> {
   await session
     .call(

@@ -1,4 +1,4 @@
-// The check that needs no help of the store: all bytes are read back, counted and hashed.
+// Verifies a blob without help from the store: reads all bytes back, counts and hashes them.
 import { createHash } from 'node:crypto';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore, StoredBlob } from './blob-store.ts';

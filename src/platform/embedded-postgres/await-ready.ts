@@ -1,7 +1,6 @@
-// Waits until the server of one data folder answers a query, which is the only proof that it is ready; log texts and
-// open ports are not. The query reads a random text that we have just put into the folder: on a port that someone
-// else took a moment before, or with a data folder that was copied together with its postmaster.pid and password,
-// another server would answer SELECT 1 just as well.
+// Waits until the server of one data folder answers a query. Log lines and open ports do not prove that it is ready.
+// The query reads a nonce that was just written to the folder, because another server could answer SELECT 1: one that
+// took the port a moment earlier, or one whose data folder was copied with its postmaster.pid and password.
 import { randomUUID } from 'node:crypto';
 import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +20,7 @@ export interface AwaitReadyOptions extends ServerAddress {
 export type Readiness = 'ready' | 'exited' | 'timed out';
 
 const NONCE_FILE = 'rowmill-readiness-check';
-// A server that lost the race for its port needs a moment to end; until then its rival rejects our password.
+// A server that lost the race for its port needs a moment to exit. Until then the other server rejects our password.
 const REJECTION_GRACE_MS = 1_000;
 
 const BACKOFF = { firstMs: 10, capMs: 200, factor: 1.5 };
@@ -44,7 +43,7 @@ export async function awaitReady(options: AwaitReadyOptions): Promise<Readiness>
           if (Date.now() - firstRejectionMs > REJECTION_GRACE_MS && !hasExited())
             throw passwordRejected(error);
         }
-        // Everything else passes: refused, reset, starting up, shutting down, too many connections.
+        // Other errors are transient: refused, reset, starting up, shutting down, too many connections.
       }
       if (Date.now() > deadlineMs) return 'timed out';
       await delay(backoffMs(BACKOFF, looks));

@@ -1,4 +1,4 @@
-// Picks the TCP port: the one used last time when it is free, so that a DATABASE_URL a person has copied stays good.
+// Picks the TCP port: the previous one if it is free, so that a copied DATABASE_URL stays valid.
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 

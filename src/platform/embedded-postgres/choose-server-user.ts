@@ -1,5 +1,5 @@
-// Decides as which system user PostgreSQL runs. It refuses to run as root, so root lends it an unprivileged user that
-// is already on the machine; everyone else runs it as themselves (null).
+// Chooses the system user that runs PostgreSQL. PostgreSQL refuses to run as root, so root runs it as an existing
+// unprivileged user. Other users run it as themselves (null).
 import { readFile, stat } from 'node:fs/promises';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
@@ -11,12 +11,12 @@ export interface ServerUser {
 export async function chooseServerUser(pgdata: string): Promise<ServerUser | null> {
   if (process.getuid?.() !== 0) return null;
 
-  // Existing data decides: the folder may have been made by an ordinary user, or before a `postgres` user came.
+  // Existing data decides: an ordinary user may have created the folder, or the `postgres` user may be newer.
   const owner = await stat(pgdata).catch(() => null);
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
 
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
-  // initdb looks its user up by name, so a bare number that is not in /etc/passwd would not do.
+  // initdb looks up its user by name, so the uid must be in /etc/passwd.
   for (const wanted of ['postgres', 'nobody']) {
     const fields = passwd
       .split('\n')
@@ -29,6 +29,6 @@ export async function chooseServerUser(pgdata: string): Promise<ServerUser | nul
   throw new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_NO_SERVER_USER',
     'expected a user "postgres" or "nobody" in /etc/passwd to run PostgreSQL as, because it refuses to run as root',
-    'Run Rowmill as an ordinary user, or set DATABASE_URL to a PostgreSQL server of your own.',
+    'Run Rowmill as an ordinary user, or set DATABASE_URL to your own PostgreSQL server.',
   );
 }

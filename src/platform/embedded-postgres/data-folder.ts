@@ -1,4 +1,4 @@
-// The layout of the folder the user sees, and how the server's user reaches the part of it that is PostgreSQL's.
+// The layout of the data folder, and how the server's user reaches PostgreSQL's part of it.
 import { chmod, chown, lstat, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ServerUser } from './choose-server-user.ts';
@@ -11,7 +11,7 @@ export interface DataFolder {
   logFile: string;
   passwordFile: string;
   portFile: string;
-  /** Settings that the owner started the server with: whoever restarts it needs them. */
+  /** Settings of the running server, for a process that restarts it. */
   settingsFile: string;
   lockDir: string;
   launchLockDir: string;
@@ -35,9 +35,9 @@ export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
 
 async function prepareRoot(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true });
-  // Two spellings of one folder must meet at the same lock.
+  // Two spellings of one folder must lead to the same lock.
   const root = await realpath(dataDir);
-  // It holds a password and data, neither of which belongs in a repository.
+  // The folder has a password and data, which do not belong in a repository.
   await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
@@ -48,19 +48,20 @@ export function folderInvalid(dataDir: string, cause: unknown): EmbeddedPostgres
   return new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_FOLDER_INVALID',
     `expected to be able to write to the data folder ${dataDir}, got: ${(cause as Error).message}`,
-    'Run as the user who made the folder, or choose another data folder.',
+    'Run as the user who created the folder, or choose another data folder.',
     { cause },
   );
 }
 
 /**
- * How a program of the server's user has to name a folder that it is started in.
+ * Returns the name by which a program of the server's user can reach its working directory.
  *
- * The user root lends to PostgreSQL often cannot walk to the folder (/root is 0700), although it owns it. Node enters
- * the working directory before it changes the user, and on Linux the name /proc/self/cwd leads a process to its own
- * working directory without walking there. PostgreSQL never leaves its data folder and uses paths relative to it, so
- * that name stays right in every backend. The alternative, moving the data to /var/lib and leaving a pointer behind,
- * would lose the data of a container whose volume is the folder, and keep the data of a folder the user has deleted.
+ * If root runs Rowmill, the user of the server often cannot traverse the path to the folder (/root is 0700), although
+ * it owns the folder. Node enters the working directory before it changes the user, and on Linux /proc/self/cwd leads
+ * a process to its own working directory without traversing the path. PostgreSQL never leaves its data folder and
+ * uses paths relative to it, so this name stays valid in every backend. The alternative, moving the data to /var/lib
+ * and leaving a pointer behind, would lose the data of a container whose volume is the folder, and keep the data of a
+ * folder that the user deleted.
  */
 export async function nameForServer(dir: string, user: ServerUser | null): Promise<string> {
   if (user === null) return dir;
@@ -70,12 +71,12 @@ export async function nameForServer(dir: string, user: ServerUser | null): Promi
   if (process.platform === 'linux' && (await canEnter('/proc/self/cwd', dir)).ok) return '/proc/self/cwd';
   throw new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_FOLDER_UNREACHABLE',
-    `expected user ${user.uid}, as whom root runs PostgreSQL, to be able to enter ${dir}`,
-    `Allow others to pass through its parent folders (chmod o+x, first candidate ${dirname(dirname(dir))}), choose another data folder, or run as an ordinary user.`,
+    `expected user ${user.uid}, which runs PostgreSQL for root, to be able to enter ${dir}`,
+    `Allow other users to enter its parent folders (chmod o+x, starting with ${dirname(dirname(dir))}), choose another data folder, or run as an ordinary user.`,
   );
 }
 
-/** PostgreSQL insists on owning its folder; a copy or a restored backup made by root belongs to root. */
+/** PostgreSQL must own its folder, but a copy or a backup restored by root belongs to root. */
 export async function giveToServerUser(dir: string, user: ServerUser | null): Promise<void> {
   if (user === null || (await lstat(dir)).uid === user.uid) return;
   await chown(dir, user.uid, user.gid);

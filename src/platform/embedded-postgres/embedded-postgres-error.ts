@@ -1,4 +1,4 @@
-// Errors of the embedded server, with a hint that fits the case at hand.
+// Errors of the embedded server, each with a specific hint.
 import type { ErrorCode } from '../../core/errors/error-registry.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 

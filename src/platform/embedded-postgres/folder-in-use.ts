@@ -1,4 +1,4 @@
-// The error of a process that cannot own a data folder, because another one does.
+// The error when another process owns the data folder.
 import { readPort } from './choose-port.ts';
 import type { DataFolder } from './data-folder.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -11,7 +11,7 @@ export async function folderInUse(folder: DataFolder, owner: LockHolder): Promis
     return new EmbeddedPostgresError(
       'EMBEDDED_POSTGRES_FOLDER_IN_USE',
       `expected ${folder.root} to be free, but a process of another container or machine is using its PostgreSQL server`,
-      'Give each its own data folder, or set DATABASE_URL to one PostgreSQL server for all.',
+      'Use a separate data folder for each, or set DATABASE_URL to one PostgreSQL server for all.',
     );
   }
   const port = await readPort(folder.portFile);

@@ -26,7 +26,7 @@ async function take(): Promise<FolderLock> {
   return outcome.lock;
 }
 
-test('a held lock names its holder, and a released one can be taken again', async () => {
+test('a held lock names its holder, and a released lock can be acquired again', async () => {
   const lock = await take();
   expect(await acquireFolderLock(lockDir)).toEqual({
     heldBy: { ...identifyProcess(process.pid), elsewhere: false },
@@ -35,7 +35,7 @@ test('a held lock names its holder, and a released one can be taken again', asyn
   await (await take()).release();
 });
 
-test('a lock of a dead process, of a reused pid or torn by a power loss is succeeded', async () => {
+test('a lock of a dead process, of a reused pid or torn by a power failure is taken over', async () => {
   await (await take()).release();
   const space = processSpace();
   const stale = [
@@ -64,25 +64,25 @@ test('an owner in another container counts as alive while it touches its entry, 
   await touched;
   expect(await acquireFolderLock(lockDir, 200)).toHaveProperty('lock');
 
-  // After a reboot the entry is old, and nobody is made to wait.
+  // After a reboot the entry is old, and taking over does not wait.
   const old = join(lockDir, '20');
   await writeFile(old, JSON.stringify({ pid: 1, startedAt: null, space: 'another', released: false }));
   await utimes(old, 0, 0);
   expect(await acquireFolderLock(lockDir, 1e9)).toHaveProperty('lock');
 });
 
-test('entries do not pile up', async () => {
+test('entries do not accumulate', async () => {
   for (let round = 0; round < 20; round += 1) await (await take()).release();
   expect((await readdir(lockDir)).length).toBeLessThanOrEqual(2);
 });
 
-test('processes that take, abandon and release a lock at full speed never hold it together', async () => {
+test('processes that acquire, abandon and release a lock at full speed never hold it at the same time', async () => {
   const rounds = 40;
   const script = join(base, 'contend.mjs');
   const jiti = createRequire(import.meta.url).resolve('jiti');
   const module = fileURLToPath(new URL('./folder-lock.ts', import.meta.url));
-  // Holding is proved by a file that only one process can create. Every other time the lock is left behind as a
-  // killed process would leave it, so that the successors race to break it.
+  // The holder proves itself with a file that only one process can create. Every other time the lock is left as a
+  // killed process would leave it, so that the successors race to take it over.
   await writeFile(
     script,
     `import { readdir, unlink, writeFile } from 'node:fs/promises';

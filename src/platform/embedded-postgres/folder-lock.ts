@@ -1,14 +1,14 @@
-// Lets one live process at a time own a folder, with files only, so that it works on every platform.
+// A lock that lets one live process own a folder. It uses only files, so it works on every platform.
 //
 //   lock/7   { pid, startedAt, space, released }      the highest number is the current owner
 //
-// Whoever finds the highest entry released or its process dead takes the next number with link(2), which is atomic,
-// refuses an existing name, and makes the entry appear with its full content. Nothing stale is deleted before it is
-// succeeded, which is where unlink-and-recreate locks let two processes in.
+// If the highest entry is released or its process is dead, a process takes the next number with link(2), which is
+// atomic, fails if the name exists, and makes the entry appear with its full content. A stale entry is deleted only
+// after it has a successor; locks that unlink and recreate let two processes in at this point.
 //
-// Two containers can share a folder but not see each other's processes, nor can their PostgreSQL servers, which would
-// then destroy the data together. So the owner also touches its entry every second, and an owner out of sight counts
-// as alive while the touches go on.
+// Two containers can share a folder without seeing each other's processes. Their PostgreSQL servers could then run at
+// the same time and destroy the data. So the owner also touches its entry every second, and an owner that cannot be
+// seen counts as alive while its entry is touched.
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,22 +21,23 @@ interface LockEntry extends ProcessIdentity {
 }
 
 export interface FolderLock {
-  /** False when another process took it over: this one looked dead, frozen in another container for instance. */
+  /** False if another process took the lock over because this one looked dead, for example frozen in a container. */
   isHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 export interface LockHolder extends ProcessIdentity {
-  /** In another container or on another machine, where its pid means nothing to us. */
+  /** In another container or on another machine, so its pid is meaningless here. */
   elsewhere: boolean;
 }
 
 export type FolderLockOutcome = { lock: FolderLock } | { heldBy: LockHolder };
 
 const TOUCH_EVERY_MS = 1_000;
-// Long enough for an owner whose event loop is held up by a burst of work.
+// Long enough for an owner whose event loop is blocked by a burst of work.
 const WATCH_FOR_MS = 10_000;
-// More than clocks of two machines differ; saves the watching after a reboot, which also looks like another machine.
+// More than the clock difference of two machines. It skips the wait after a reboot, which also looks like another
+// machine.
 const LONG_UNTOUCHED_MS = 60_000;
 
 export async function acquireFolderLock(
@@ -64,11 +65,11 @@ export async function acquireFolderLock(
 
     const generations = await listGenerations(lockDir);
     if (Math.max(...generations) > mine) {
-      // We slept so long that our number had been taken, succeeded and deleted in between.
+      // This process was suspended so long that its number was taken, succeeded and deleted meanwhile.
       await removeFile(join(lockDir, String(mine)));
       continue;
     }
-    // The predecessor stays as a witness: a starter that read it a moment ago then collides with our number.
+    // Keep the predecessor: a process that read it a moment ago then collides with our number.
     for (const old of generations.filter((generation) => generation < current)) {
       await removeFile(join(lockDir, String(old)));
     }
@@ -80,7 +81,7 @@ function holdEntry(lockDir: string, generation: number, self: LockEntry): Folder
   const path = join(lockDir, String(generation));
   const timer = setInterval(() => {
     const now = new Date();
-    // The folder may be gone; then nobody needs the touch.
+    // Fails if the folder was deleted, which is harmless.
     utimes(path, now, now).catch(() => {});
   }, TOUCH_EVERY_MS);
   timer.unref();
@@ -108,7 +109,7 @@ async function isTouched(lockDir: string, generation: number, watchForMs: number
   while (Date.now() < deadlineMs) {
     await delay(Math.min(100, watchForMs / 4));
     const now = await touchedAt();
-    // Released or succeeded meanwhile: it is looked at afresh when our number turns out to be taken.
+    // Released or succeeded meanwhile: the caller checks again if our number turns out to be taken.
     if (now === null) return false;
     if (now !== before) return await readEntry(lockDir, generation).then(isUnreleased);
   }
@@ -137,7 +138,7 @@ async function readEntry(
   try {
     return JSON.parse(text) as LockEntry;
   } catch {
-    // Entries appear complete, so only a power loss leaves a torn one, and its owner is gone with the power.
+    // Entries appear complete, so only a power failure leaves a torn one, and its owner is dead.
     return 'unreadable';
   }
 }
@@ -159,7 +160,7 @@ async function replaceEntry(lockDir: string, generation: number, entry: LockEntr
   try {
     await rename(await writeDraft(lockDir, entry), join(lockDir, String(generation)));
   } catch (error) {
-    // The user deleted the folder while we held it: there is nothing left to release.
+    // The user deleted the folder meanwhile, so there is nothing to release.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }

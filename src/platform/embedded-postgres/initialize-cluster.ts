@@ -1,4 +1,4 @@
-// Makes the database cluster on first use, and gives an existing one a new password when its file was lost.
+// Creates the database cluster on first use, and sets a new password if the password file was lost.
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { settingArguments } from './server-settings.ts';
 const STAGING_PREFIX = 'initdb-';
 const LEFTOVER_MS = 10_000;
 
-/** True when a cluster is there; throws when something else is, or one of another major version. */
+/** True if the folder has a cluster. Throws if it has other files, or a cluster of another major version. */
 export async function hasCluster(folder: DataFolder, source: PostgresPackage): Promise<boolean> {
   const entries = await readdir(folder.pgdata).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
@@ -28,12 +28,12 @@ export async function hasCluster(folder: DataFolder, source: PostgresPackage): P
   if (version.trim() === source.majorVersion) return true;
   throw new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_WRONG_VERSION',
-    `expected ${folder.pgdata} to be made by PostgreSQL ${source.majorVersion}, got version ${version.trim()}`,
-    `Start it with the version of Rowmill that made it and export what you need, or move ${folder.root} away to begin with an empty one.`,
+    `expected ${folder.pgdata} to be created by PostgreSQL ${source.majorVersion}, got version ${version.trim()}`,
+    `Start it with the version of Rowmill that created it and export your data, or move ${folder.root} away to start with an empty folder.`,
   );
 }
 
-/** initdb works in a folder of its own that is renamed when finished, so that an interrupted one leaves no cluster. */
+/** initdb runs in a staging folder that is renamed at the end, so that an interrupted run leaves no cluster. */
 export async function createCluster(
   folder: DataFolder,
   binaries: PostgresBinaries,
@@ -65,8 +65,8 @@ export async function createCluster(
     if (!result.ok) {
       throw new EmbeddedPostgresError(
         'EMBEDDED_POSTGRES_INIT_FAILED',
-        `expected initdb to make a database cluster in ${folder.root}, got: ${result.output}`,
-        'Check free space and permissions of the folder, or set DATABASE_URL to a PostgreSQL server of your own.',
+        `expected initdb to create a database cluster in ${folder.root}, got: ${result.output}`,
+        'Check the free space and permissions of the folder, or set DATABASE_URL to your own PostgreSQL server.',
       );
     }
     await rename(join(staging, 'pgdata'), folder.pgdata);
@@ -75,7 +75,7 @@ export async function createCluster(
   }
 }
 
-/** Needs the server to be down: single-user mode is the one door that asks for no password. */
+/** The server must be down: only single-user mode works without a password. */
 export async function replaceLostPassword(
   folder: DataFolder,
   binaries: PostgresBinaries,
@@ -99,7 +99,7 @@ export async function replaceLostPassword(
     throw new EmbeddedPostgresError(
       'EMBEDDED_POSTGRES_START_FAILED',
       `expected to set a new password in place of the lost ${folder.passwordFile}, got: ${result.output}`,
-      `Put the file back, or move ${folder.root} away to begin with an empty one.`,
+      `Restore the file, or move ${folder.root} away to start with an empty folder.`,
     );
   }
   await writePassword(folder.passwordFile, password);
@@ -109,7 +109,7 @@ async function removeUnfinished(folder: DataFolder): Promise<void> {
   for (const name of await readdir(folder.root)) {
     if (name.startsWith(STAGING_PREFIX)) await rm(join(folder.root, name), { recursive: true, force: true });
   }
-  // Only an empty one can be here; Windows does not rename over it.
+  // The folder can only be empty here. Windows does not rename over it.
   await rmdir(folder.pgdata).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
@@ -118,8 +118,8 @@ async function removeUnfinished(folder: DataFolder): Promise<void> {
 function unusable(folder: DataFolder, why: string, cause: Error): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_FOLDER_INVALID',
-    `expected ${folder.pgdata} to be a PostgreSQL data folder of ours, but it ${why}`,
-    'Run as the user who made the folder, or choose another data folder.',
+    `expected ${folder.pgdata} to be a PostgreSQL data folder of Rowmill, but it ${why}`,
+    'Run as the user who created the folder, or choose another data folder.',
     { cause },
   );
 }

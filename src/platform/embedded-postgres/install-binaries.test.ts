@@ -17,7 +17,7 @@ function installationOf(binaries: PostgresBinaries): string {
   return dirname(dirname(binaries.postgres));
 }
 
-test('simultaneous installations end in one, and a damaged one is repaired', async () => {
+test('concurrent installations share one copy, and a damaged copy is repaired', async () => {
   const source = await resolvePostgresPackage();
   const cache = join(base, 'cache');
   const both = await Promise.all([
@@ -36,7 +36,7 @@ test('simultaneous installations end in one, and a damaged one is repaired', asy
   expect((await stat(join(dir, 'lib', 'libpq.so.5'))).size).toBeGreaterThan(0);
 });
 
-test('a cache folder in which another user could plant programs is passed over', async () => {
+test('a cache folder to which another user could write is skipped', async () => {
   const source = await resolvePostgresPackage();
   const open = join(base, 'open');
   await mkdir(open);

@@ -1,8 +1,8 @@
-// Makes a runnable copy of the binaries outside node_modules, once per version, and returns where it is.
+// Copies the binaries to a folder outside node_modules, once per version, and returns their paths.
 //
-// A copy, always, rather than node_modules in place: npm may not have run the script that makes the library links
+// The binaries in node_modules are not run in place: npm may not have run the script that creates the library links
 // (npm 12, --ignore-scripts); files may lack their x bit; the server's user may not be able to enter the checkout
-// (/root); and `npm ci` under a running server would delete the libraries it still has to load.
+// (/root); and `npm ci` would delete libraries that a running server still has to load.
 import { createHash, randomUUID } from 'node:crypto';
 import { constants, lstatSync, readdirSync } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
@@ -39,7 +39,7 @@ export async function installBinaries(
       const target = join(cacheRoot, `postgres-${manifest.key}`);
       await installInto(target, source.nativeDir, manifest);
       const binaries = describeBinaries(target);
-      // The proof that it can be executed here, by that user, with all its libraries.
+      // Proves that this user can execute it here, with all its libraries.
       for (const program of [binaries.postgres, binaries.initdb]) {
         const result = await runProgram(program, ['--version'], { user, env: binaries.env, cwd: target });
         if (!result.ok) throw new Error(`${program} --version: ${result.output}`);
@@ -52,8 +52,8 @@ export async function installBinaries(
   throw new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_BINARIES_UNUSABLE',
     `expected PostgreSQL ${source.serverVersion} to run on this machine, got: ${failures.join('; ')}`,
-    'The binaries need glibc (not Alpine) and a cache folder from which programs may be executed. ' +
-      'Otherwise set DATABASE_URL to a PostgreSQL server of your own.',
+    'Use a system with glibc (not Alpine) and a cache folder that allows executing programs, ' +
+      'or set DATABASE_URL to your own PostgreSQL server.',
   );
 }
 
@@ -69,10 +69,12 @@ function describeBinaries(dir: string): PostgresBinaries {
 
 async function readManifest(source: PostgresPackage): Promise<Manifest> {
   const files: Manifest['files'] = [];
-  // Synchronous, here and in copyMissing: a thousand files at each start take 25 ms so, 90 ms through the thread pool.
+  // Synchronous, here and in copyMissing: a thousand files take 25 ms at each start, against 90 ms through the thread
+  // pool.
   const entries = readdirSync(source.nativeDir, { recursive: true, withFileTypes: true });
   for (const entry of entries) {
-    // Static libraries are for compilers; links are remade from the list below, whether npm made them or not.
+    // Static libraries are only for compilers. Links are recreated from the list below, whether npm created them or
+    // not.
     if (!entry.isFile() || entry.name.endsWith('.a')) continue;
     const absolute = join(entry.parentPath, entry.name);
     const path = relative(source.nativeDir, absolute);
@@ -112,13 +114,13 @@ async function installInto(target: string, nativeDir: string, manifest: Manifest
     await rename(staging, target);
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
-    // Another starter finished the same copy first; ours was equal to it.
+    // Another process finished the same copy first.
     if (!['EEXIST', 'ENOTEMPTY', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     await ensurePrivateFolder(target);
   }
 }
 
-/** Also repairs a copy from which a cleaner of temporary folders has taken files. */
+/** Also repairs a copy from which a temp cleaner removed files. */
 async function copyMissing(target: string, nativeDir: string, manifest: Manifest): Promise<void> {
   const folders = new Set<string>();
   for (const file of manifest.files) {
@@ -142,7 +144,7 @@ async function ensureFolders(target: string, path: string, done: Set<string>): P
   if (path === '.' || done.has(path)) return;
   await ensureFolders(target, dirname(path), done);
   await mkdir(join(target, path), { recursive: true });
-  // The umask may have taken the x bit that the server's user needs.
+  // The umask may have cleared the x bit that the server's user needs.
   await chmod(join(target, path), 0o755);
   done.add(path);
 }
@@ -158,7 +160,7 @@ async function removeAbandoned(cacheRoot: string): Promise<void> {
   }
 }
 
-/** Nothing is inherited that could change a program of PostgreSQL: PGDATA, PGOPTIONS, a locale, another library path. */
+/** Excludes inherited variables that could affect PostgreSQL: PGDATA, PGOPTIONS, a locale, another library path. */
 function serverEnvironment(libDir: string): NodeJS.ProcessEnv {
   if (process.platform === 'win32') return { ...process.env, LC_ALL: 'C' };
   const libraryPath = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';

@@ -1,5 +1,5 @@
-// Uses the embedded server that another process owns. A server that died under its owner is started again here, on its
-// port and with its settings, so that every process that knows its address goes on; it stays the owner's to stop.
+// Uses the embedded server that another process owns. A server that died is restarted here on the same port and with
+// the same settings, so that every process that knows its address continues. The owner still stops it.
 import { readPort } from './choose-port.ts';
 import { chooseServerUser } from './choose-server-user.ts';
 import { type DataFolder, prepareDataFolder } from './data-folder.ts';
@@ -17,12 +17,12 @@ import { withClient } from './with-client.ts';
 
 export interface JoinOptions {
   dataDir: string;
-  /** Progress in words for a person. */
+  /** Receives progress messages for people. */
   onLog?: (line: string) => void;
   startTimeoutMs?: number;
 }
 
-/** The url of the server; null when its owner has left, and the caller can own the folder. */
+/** Returns the URL of the server, or null if its owner is gone and the caller can own the folder. */
 export async function joinEmbeddedPostgres(options: JoinOptions): Promise<string | null> {
   const folder = await prepareDataFolder(options.dataDir);
   const deadlineMs = Date.now() + (options.startTimeoutMs ?? 60_000);
@@ -34,7 +34,7 @@ export async function joinEmbeddedPostgres(options: JoinOptions): Promise<string
       await outcome.lock.release();
       return null;
     }
-    // The processes of another container cannot be seen from here: its server may well be alive.
+    // Processes of another container are not visible here, so its server may be alive.
     if (outcome.heldBy.elsewhere) throw await folderInUse(folder, outcome.heldBy);
     return restartServer(folder, deadlineMs, options.onLog ?? (() => {}));
   });
@@ -47,12 +47,12 @@ async function restartServer(
 ): Promise<string | null> {
   const source = await resolvePostgresPackage();
   const password = await readPassword(folder.passwordFile);
-  // Its owner has only just begun, or failed, to create it.
+  // The owner is still creating the cluster, or failed to.
   if (password === null || !(await hasCluster(folder, source))) return null;
   const user = await chooseServerUser(folder.pgdata);
   const binaries = await installBinaries(source, binaryCacheRoots(folder.root), user);
   const settings = await readSettings(folder.settingsFile);
-  onLog(`PostgreSQL in ${folder.root} does not answer: waiting for it, or starting it again if it has ended`);
+  onLog(`PostgreSQL in ${folder.root} does not respond: waiting for it, or restarting it if it has exited`);
   const { port } = await launchServer({
     ...{ folder, binaries, user, settings, password, deadlineMs, onLog },
     keepPort: true,

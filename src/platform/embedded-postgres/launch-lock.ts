@@ -1,6 +1,6 @@
-// Lets one process at a time start or stop the server of a folder, and come to own or leave the folder. The lock of the
-// folder says who owns the server for as long as it lives; this one is held only for a launch or a stop, because a
-// process that does not own the folder restarts a server that died.
+// Lets one process at a time start or stop the server of a folder, or take or leave ownership of the folder. The
+// folder lock is held for as long as its owner lives. This lock is held only during a start or stop, because a
+// process that does not own the folder may restart a server that died.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DataFolder, folderInvalid } from './data-folder.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -27,8 +27,8 @@ export async function withLaunchLock<T>(
     if (Date.now() > deadlineMs) {
       throw new EmbeddedPostgresError(
         'EMBEDDED_POSTGRES_START_FAILED',
-        `expected process ${outcome.heldBy.pid} to be done with starting or stopping PostgreSQL in ${folder.root} by now`,
-        `Look into ${folder.logFile}, or stop process ${outcome.heldBy.pid}.`,
+        `expected process ${outcome.heldBy.pid} to finish starting or stopping PostgreSQL in ${folder.root}, but it did not in time`,
+        `Read ${folder.logFile}, or stop process ${outcome.heldBy.pid}.`,
       );
     }
     await delay(LOOK_EVERY_MS);

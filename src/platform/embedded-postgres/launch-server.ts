@@ -1,11 +1,11 @@
-// Brings a server up on an initialised data folder, and comes back only when it answers queries.
+// Starts a server on an initialised data folder, and returns only when it answers queries.
 //
 //   postmaster alive? ── yes ─► wait until it answers ─► adopt it
-//        │ no (or it ended while we waited)
+//        │ no (or it exited while we waited)
 //        ▼
 //   end leftover backends ─► spawn ─► wait until it answers ─► ours
-//        ▲                     │ ended at once
-//        └── pause ◄── passing cause (shared memory still held, port taken); any other cause is an error
+//        ▲                     │ exited immediately
+//        └── pause ◄── transient cause (shared memory still held, port taken); any other cause is an error
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../core/retries/backoff.ts';
@@ -34,7 +34,7 @@ export interface LaunchOptions {
   password: string;
   deadlineMs: number;
   onLog: (line: string) => void;
-  /** For a server that others know the address of: no other port will do. */
+  /** Uses the previous port, because other processes know the address of the server. */
   keepPort?: boolean;
 }
 
@@ -70,23 +70,23 @@ export async function launchServer(options: LaunchOptions): Promise<RunningServe
 
     const log = await readLogTail(folder.logFile, logStart);
     const passing = PASSING_CAUSES.some((cause) => cause.test(log));
-    if (!passing || Date.now() > deadlineMs) throw startFailed('it ended at once', log, folder);
-    onLog('PostgreSQL could not start yet, trying again');
+    if (!passing || Date.now() > deadlineMs) throw startFailed('it exited immediately', log, folder);
+    onLog('PostgreSQL could not start yet, retrying');
     await delay(backoffMs(BACKOFF, failures));
   }
 }
 
-/** False when the server found was on its way out. */
+/** False if the server was shutting down. */
 async function adoptServer(found: Postmaster, options: LaunchOptions): Promise<boolean> {
   const { folder, user, password, deadlineMs, onLog } = options;
-  onLog(`found PostgreSQL running already (process ${found.identity.pid}), taking it over`);
+  onLog(`PostgreSQL is already running (process ${found.identity.pid}), taking it over`);
   const readiness = await awaitReady({
     ...{ pgdata: folder.pgdata, user, port: found.port, password, deadlineMs },
     hasExited: () => !isRunning(found.identity),
   });
   if (readiness === 'timed out') {
     throw startFailed(
-      `process ${found.identity.pid} holds the data folder and does not answer on port ${found.port}`,
+      `process ${found.identity.pid} holds the data folder and does not respond on port ${found.port}`,
       await readLogTail(folder.logFile, 0),
       folder,
     );
@@ -94,7 +94,7 @@ async function adoptServer(found: Postmaster, options: LaunchOptions): Promise<b
   return readiness === 'ready';
 }
 
-/** Null when the process ended before it answered; its log says why. */
+/** Null if the process exited before it was ready. Its log has the reason. */
 async function startServer(options: LaunchOptions): Promise<RunningServer | null> {
   const { folder, binaries, user, password, deadlineMs } = options;
   await giveToServerUser(folder.pgdata, user);
@@ -107,7 +107,7 @@ async function startServer(options: LaunchOptions): Promise<RunningServer | null
   const child = spawn(binaries.postgres, args, {
     cwd: folder.pgdata,
     env: binaries.env,
-    // A session of its own: Ctrl-C in the terminal reaches us, and we stop the server in order.
+    // In its own session, so that Ctrl-C reaches only this process, which then shuts the server down cleanly.
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log.fd, log.fd],
@@ -117,7 +117,7 @@ async function startServer(options: LaunchOptions): Promise<RunningServer | null
     spawnError = error;
   });
   child.on('exit', (code, signalName) =>
-    options.onLog(`PostgreSQL has ended (${signalName ?? `code ${code}`})`),
+    options.onLog(`PostgreSQL exited (${signalName ?? `code ${code}`})`),
   );
   child.unref();
   await log.close();
@@ -135,7 +135,7 @@ async function startServer(options: LaunchOptions): Promise<RunningServer | null
   if (spawnError !== undefined) throw startFailed(spawnError.message, '', folder);
   if (readiness === 'timed out') {
     await stopChild();
-    throw startFailed('it did not answer in time', await readLogTail(folder.logFile, 0), folder);
+    throw startFailed('it did not respond in time', await readLogTail(folder.logFile, 0), folder);
   }
   const postmaster = child.pid === undefined ? null : identifyProcess(child.pid);
   return readiness === 'exited' || postmaster === null ? null : { postmaster, port, adopted: false };
@@ -145,6 +145,6 @@ function startFailed(why: string, log: string, folder: DataFolder): EmbeddedPost
   return new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_START_FAILED',
     `expected PostgreSQL to start in ${folder.root}, but ${why}${log === '' ? '' : `. Last lines of its log:\n${log}`}`,
-    `The whole log is ${folder.logFile}. A server of your own can be used instead by setting DATABASE_URL.`,
+    `Read the whole log in ${folder.logFile}, or set DATABASE_URL to your own PostgreSQL server.`,
   );
 }

@@ -1,5 +1,5 @@
-// The password of the embedded server: random, in a file only its user can read, made before the first initdb so
-// that a cluster never exists without it.
+// The random password of the embedded server, in a file that only its user can read. It is written before the first
+// initdb, so that a cluster never exists without it.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
@@ -13,7 +13,7 @@ export async function readPassword(passwordFile: string): Promise<string | null>
   }
 }
 
-/** Characters that need no escaping in a URL, in SQL or in a shell. */
+/** Uses only characters that need no escaping in a URL, in SQL or in a shell. */
 export function generatePassword(): string {
   return randomBytes(24).toString('base64url');
 }

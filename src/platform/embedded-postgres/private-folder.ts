@@ -1,5 +1,5 @@
-// Folders from which programs are executed: only we may write to them, everyone may read them. Another local user
-// who could write here, or who made the folder before us, would have its programs run in our name.
+// Folders from which programs are executed: only this user may write to them, everyone may read them. Another local
+// user who could write to them, or who created the folder first, could run programs under our account.
 import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -20,9 +20,9 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   const self = await lstat(path);
   if (!self.isDirectory()) throw new Error(`expected ${path} to be a folder`);
   if (self.uid !== process.getuid())
-    throw new Error(`expected ${path} to be owned by us, its owner is ${self.uid}`);
+    throw new Error(`expected ${path} to be owned by this user, its owner is ${self.uid}`);
   if ((self.mode & 0o022) !== 0) throw new Error(`expected ${path} to be writable by its owner only`);
-  // Whoever may rename entries of the parent may swap the folder for another one; the sticky bit of /tmp forbids it.
+  // A user who may rename entries of the parent could replace the folder. The sticky bit of /tmp prevents that.
   const { mode } = await stat(parent);
   if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) {
     throw new Error(`expected ${parent} not to be writable by everyone`);
@@ -30,8 +30,8 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 }
 
 /**
- * Where the copy of the binaries may live, best first. The temporary folder comes late because cleaners take files
- * from it under a running server; the data folder comes last because it is copied and backed up by its user.
+ * Folders for the copy of the binaries, best first. The temporary folder comes late because cleaners remove files
+ * from it while a server runs. The data folder comes last because its user copies it and backs it up.
  */
 export function binaryCacheRoots(dataDir: string): string[] {
   return [
@@ -42,7 +42,7 @@ export function binaryCacheRoots(dataDir: string): string[] {
 }
 
 function userCacheFolder(): string {
-  // Root's own home is closed to the user the server runs as.
+  // The user of the server cannot enter root's home.
   const root = process.getuid?.() === 0;
   if (process.platform === 'darwin') return join(root ? '/' : homedir(), 'Library', 'Caches', 'rowmill');
   if (process.platform === 'win32') return join(process.env.LOCALAPPDATA ?? homedir(), 'rowmill', 'cache');

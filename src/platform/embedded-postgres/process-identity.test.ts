@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { identifyProcess, isRunning, pidExists } from './process-identity.ts';
 
-test('a process is recognised while it runs and not after it ended', async () => {
+test('a process is recognised while it runs and not after it exited', async () => {
   const child = spawn('sleep', ['60']);
   const identity = identifyProcess(child.pid!)!;
   expect(isRunning(identity)).toBe(true);
@@ -20,7 +20,7 @@ test('another process with the same pid is not mistaken for it', () => {
   if (self.startedAt !== null) expect(isRunning({ ...self, startedAt: 'earlier' })).toBe(false);
 });
 
-test.runIf(process.platform === 'linux')('a zombie counts as gone although its pid exists', async () => {
+test.runIf(process.platform === 'linux')('a zombie counts as dead although its pid exists', async () => {
   // The shell starts a child and then becomes a sleep, which never waits for it.
   const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60']);
   const [line] = (await once(parent.stdout.setEncoding('utf8'), 'data')) as [string];

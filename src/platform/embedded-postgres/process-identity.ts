@@ -1,12 +1,12 @@
-// Names a process so that it can be recognised later: a pid alone is reused by the system, a pid together with the
-// moment it started (and the boot it belongs to) is not. A zombie counts as gone: it holds no file, lock or memory.
+// Identifies a process so that it can be recognised later. The system reuses pids, so the identity includes the start
+// time and the boot id. A zombie counts as dead: it holds no file, lock or memory.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 export interface ProcessIdentity {
   pid: number;
-  /** Opaque; null where the platform does not tell, and then the pid alone decides. */
+  /** Opaque. Null if the platform does not provide it; the pid alone then identifies the process. */
   startedAt: string | null;
 }
 
@@ -24,7 +24,7 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return current.startedAt === identity.startedAt;
 }
 
-/** Where pids mean the same processes: this boot of this machine, and the container within it. */
+/** The scope in which pids identify the same processes: this boot of this machine, and its container. */
 export function processSpace(): string {
   if (process.platform !== 'linux') return hostname();
   try {
@@ -34,7 +34,7 @@ export function processSpace(): string {
   }
 }
 
-/** True for zombies and for processes of other users too. */
+/** Also true for zombies and for processes of other users. */
 export function pidExists(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
@@ -50,7 +50,7 @@ function identifyThroughProc(pid: number): ProcessIdentity | null {
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch (error) {
-    // ENOENT: it ended just now. Anything else (hidepid, no /proc) means it runs but will not say since when.
+    // ENOENT: it exited just now. Other errors (hidepid, no /proc) mean that it runs, but its start time is unknown.
     const ended = ['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '');
     return ended && !pidExists(pid) ? null : { pid, startedAt: null };
   }

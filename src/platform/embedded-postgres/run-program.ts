@@ -1,5 +1,4 @@
-// Runs a short program to its end, as the server's user, and returns what it printed. Long-running servers are
-// started elsewhere.
+// Runs a short program as the server's user, waits for it to exit, and returns its output.
 import { spawn } from 'node:child_process';
 import type { ServerUser } from './choose-server-user.ts';
 
@@ -12,7 +11,7 @@ export interface RunProgramOptions {
 
 export interface ProgramResult {
   ok: boolean;
-  /** Standard output and error in the order they came, or why the program could not be run at all. */
+  /** Standard output and error interleaved, or the reason why the program could not be run. */
   output: string;
 }
 
@@ -31,7 +30,7 @@ export function runProgram(file: string, args: string[], options: RunProgramOpti
     };
     child.stdout.setEncoding('utf8').on('data', collect);
     child.stderr.setEncoding('utf8').on('data', collect);
-    // A program that ends without reading its input gives EPIPE here; its exit code tells the story.
+    // A program that exits without reading its input causes EPIPE; its exit code has the result.
     child.stdin.on('error', () => {});
     child.stdin.end(options.stdin ?? '');
     child.on('error', (error) => resolve({ ok: false, output: error.message }));

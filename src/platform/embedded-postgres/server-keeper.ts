@@ -1,6 +1,5 @@
-// Keeps the server of an owner running until the owner stops it: looks once a second whether its process lives, and
-// starts another one when it does not, on the same port. A process that joined may have been faster; then its server is
-// taken over.
+// Keeps the server running until its owner stops it: checks its process once a second, and restarts a dead server on
+// the same port. If a process that joined was faster, its server is taken over.
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backoffMs } from '../../core/retries/backoff.ts';
@@ -12,7 +11,7 @@ import { findPostmaster } from './server-processes.ts';
 import { stopServer } from './stop-server.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** A server that cannot start, for want of disk space say, is tried again this seldom in the end. */
+/** Longest wait between attempts to start a server that cannot start, for example because the disk is full. */
 const LONGEST_PAUSE_MS = 60_000;
 const LAUNCH_MS = 60_000;
 
@@ -32,7 +31,7 @@ export class ServerKeeper {
     this.#lookLater();
   }
 
-  /** Stops the server that runs in the folder, whoever started it, and leaves the folder. */
+  /** Stops the server of the folder, whichever process started it, and releases the folder. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -43,7 +42,7 @@ export class ServerKeeper {
       await stopServer(running?.identity ?? this.#server.postmaster, folder.pgdata, binaries);
       await this.#lock.release();
     };
-    // To lock a folder that the user has deleted would create it again.
+    // Locking a folder that the user deleted would recreate it.
     if (await this.#hasFolder()) await withLaunchLock(folder, Date.now() + LAUNCH_MS, stopIt);
     else await stopIt();
   }
@@ -54,17 +53,17 @@ export class ServerKeeper {
     this.#timer = setTimeout(() => {
       this.#round = this.#look().finally(() => this.#lookLater());
     }, pauseMs);
-    // The process may end while it owns a server; the next one takes it over.
+    // The process may exit while it owns a server: the next one takes the server over.
     this.#timer.unref();
   }
 
   async #look(): Promise<void> {
     if (isRunning(this.#server.postmaster)) return;
-    // Deleted by the user, or taken over by another process: nothing of ours is left to keep.
+    // The user deleted the folder, or another process took it over.
     if (!(await this.#hasFolder()) || !(await this.#lock.isHeld())) return;
     const { folder, onLog } = this.#launch;
     const deadlineMs = Date.now() + LAUNCH_MS;
-    onLog(`PostgreSQL (process ${this.#server.postmaster.pid}) has ended, starting it again`);
+    onLog(`PostgreSQL (process ${this.#server.postmaster.pid}) exited, restarting it`);
     try {
       this.#server = await withLaunchLock(folder, deadlineMs, () =>
         launchServer({ ...this.#launch, deadlineMs, keepPort: true }),
@@ -73,7 +72,7 @@ export class ServerKeeper {
       onLog(`PostgreSQL is ready again on 127.0.0.1:${this.#server.port}`);
     } catch (error) {
       this.#failures += 1;
-      onLog(`PostgreSQL could not be started again: ${(error as Error).message}`);
+      onLog(`PostgreSQL could not be restarted: ${(error as Error).message}`);
     }
   }
 

@@ -1,4 +1,4 @@
-// postgres.log: where the server writes, kept below a bound, and quoted in errors.
+// postgres.log, the log of the server. Its size is bounded, and errors quote its last lines.
 
 import type { FileHandle } from 'node:fs/promises';
 import { open, rename, stat } from 'node:fs/promises';
@@ -7,7 +7,7 @@ const ROTATE_AT_BYTES = 10 * 1024 * 1024;
 const QUOTED_LINES = 15;
 const QUOTED_BYTES = 16 * 1024;
 
-/** Only while no server runs: a live one would go on writing to the renamed file. */
+/** Call it only while no server runs: a running one would keep writing to the renamed file. */
 export async function rotateLog(logFile: string): Promise<void> {
   const size = await logSize(logFile);
   if (size > ROTATE_AT_BYTES) await rename(logFile, `${logFile}.1`);

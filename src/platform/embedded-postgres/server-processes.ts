@@ -1,5 +1,5 @@
-// Looks at the processes that PostgreSQL left or keeps on a data folder. On Linux every one of them, postmaster and
-// backends, has the folder as its working directory, which neither a reused pid nor a copied postmaster.pid imitates.
+// Finds the PostgreSQL processes of a data folder. On Linux all of them, postmaster and backends, have the folder as
+// their working directory. A reused pid or a copied postmaster.pid does not pass this check.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readlinkSync, statSync } from 'node:fs';
 import { readFile, unlink } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export interface Postmaster {
   port: number;
 }
 
-/** The live postmaster named by postmaster.pid, or null when the file is absent, incomplete or stale. */
+/** The live postmaster named in postmaster.pid, or null if the file is absent, incomplete or stale. */
 export async function findPostmaster(pgdata: string): Promise<Postmaster | null> {
   const lines = await readPidFile(pgdata);
   const identity = identifyProcess(Number(lines[0]));
@@ -25,8 +25,8 @@ export async function findPostmaster(pgdata: string): Promise<Postmaster | null>
 }
 
 /**
- * Removes a postmaster.pid that PostgreSQL itself would respect for ever: its pid now belongs to an unrelated process
- * of the same user (after a reboot), or to a zombie nobody reaps (in a container without an init).
+ * Removes a postmaster.pid that would keep PostgreSQL from starting forever: its pid now belongs to an unrelated
+ * process of the same user (after a reboot), or to a zombie that is never reaped (in a container without an init).
  */
 export async function removeMisleadingPidFile(pgdata: string): Promise<void> {
   const pid = Number((await readPidFile(pgdata))[0]);
@@ -36,9 +36,9 @@ export async function removeMisleadingPidFile(pgdata: string): Promise<void> {
 }
 
 /**
- * Backends outlive a killed postmaster while they compute, and the next server refuses to start beside them. Ends
- * them as pg_terminate_backend would, and as a crash of the server would when they do not listen. Only the
- * holder of the launch lock may call this, with no postmaster alive.
+ * Busy backends outlive a killed postmaster, and the next server refuses to start while they run. Ends them as
+ * pg_terminate_backend does, and after a while as a crash of the server does. Only the holder of the launch lock may
+ * call this, while no postmaster is alive.
  */
 export async function endLeftoverBackends(pgdata: string, deadlineMs: number): Promise<void> {
   const askedMs = new Map<number, number>();
@@ -63,7 +63,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Empty where the platform has no /proc; PostgreSQL's own check of its shared memory remains. */
+/** Empty on platforms without /proc. PostgreSQL's own check of its shared memory still applies there. */
 function listServerProcesses(pgdata: string): number[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')
@@ -74,7 +74,7 @@ function listServerProcesses(pgdata: string): number[] {
 
 function servesFolder(pid: number, pgdata: string): boolean {
   try {
-    // Windows does not tell; PostgreSQL's own lock decides there.
+    // Windows does not provide it. PostgreSQL's own lock decides there.
     if (process.platform === 'win32') return true;
     if (programName(pid) !== 'postgres') return false;
     if (process.platform !== 'linux') return true;
@@ -82,7 +82,7 @@ function servesFolder(pid: number, pgdata: string): boolean {
     const folder = statSync(pgdata);
     return cwd.ino === folder.ino && cwd.dev === folder.dev;
   } catch {
-    // Ended meanwhile, a zombie, or of another user and so not ours.
+    // It exited meanwhile, is a zombie, or belongs to another user.
     return false;
   }
 }
@@ -92,7 +92,7 @@ function programName(pid: number): string {
     process.platform === 'linux'
       ? readlinkSync(`/proc/${pid}/exe`)
       : execFileSync('ps', ['-o', 'comm=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-  // The kernel marks a program whose file was replaced since.
+  // The kernel marks a program whose file was replaced.
   return basename(path).replace(' (deleted)', '');
 }
 

@@ -1,5 +1,5 @@
-// The PostgreSQL settings of the embedded server. They are passed at each start and not written to postgresql.conf,
-// so a new version of Rowmill brings its own and the file stays the user's.
+// PostgreSQL settings of the embedded server. They are passed at each start and not written to postgresql.conf, so a
+// new version of Rowmill brings its own settings and the file stays under the user's control.
 import { readFile, writeFile } from 'node:fs/promises';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
@@ -7,13 +7,13 @@ const DEFAULT_SETTINGS: Record<string, string> = {
   shared_buffers: '256MB',
   max_connections: '100',
   max_wal_size: '2GB',
-  // Nothing replicates from this server, and COPY into a table of the same transaction then skips the log.
+  // This server has no replicas, and COPY into a table created in the same transaction then skips the WAL.
   wal_level: 'minimal',
   max_wal_senders: '0',
-  // A crash must not lose an acknowledged result, on a laptop either.
+  // A crash must not lose an acknowledged result, even on a laptop.
   fsync: 'on',
   synchronous_commit: 'on',
-  // Short statements dominate; compiling them costs more than it saves.
+  // Most statements are short: compiling them costs more than it saves.
   jit: 'off',
   log_checkpoints: 'off',
   timezone: 'UTC',
@@ -34,8 +34,8 @@ export function assertSettings(userSettings: Record<string, string>): void {
   if (reserved === undefined) return;
   throw new EmbeddedPostgresError(
     'EMBEDDED_POSTGRES_INVALID_SETTING',
-    `expected settings without "${reserved}", which the embedded server chooses itself`,
-    'Remove it, or set DATABASE_URL to a PostgreSQL server of your own.',
+    `expected settings without "${reserved}", which the embedded server sets itself`,
+    'Remove it, or set DATABASE_URL to your own PostgreSQL server.',
   );
 }
 
@@ -54,7 +54,7 @@ export async function writeSettings(file: string, userSettings: Record<string, s
   await writeFile(file, `${JSON.stringify(userSettings)}\n`);
 }
 
-/** None when there is no such file, or one that a power loss tore: the defaults do. */
+/** Empty if the file is missing or torn by a power failure: the defaults are good enough. */
 export async function readSettings(file: string): Promise<Record<string, string>> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;

@@ -38,7 +38,7 @@ let childScript: string;
 let folders = 0;
 const children: ChildProcess[] = [];
 
-/** A data folder with a cluster in it, copied because initdb takes a second. The copy belongs to us, as a backup would. */
+/** A data folder with a cluster, copied because initdb takes a second. This user owns the copy, like a backup. */
 async function copyOfTemplate(): Promise<string> {
   const dataDir = newFolder();
   await mkdir(dirname(dataDir));
@@ -62,7 +62,7 @@ async function query<T extends pg.QueryResultRow>(url: string, sql: string): Pro
   }
 }
 
-/** A session that computes without waiting, so that it does not notice the death of its postmaster. */
+/** A session that computes without waiting, so that it does not notice when its postmaster dies. */
 async function keepBackendBusy(url: string): Promise<{ pid: number; ended: Promise<unknown> }> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
@@ -111,7 +111,7 @@ function writeChildScript(path: string, importLines: string): Promise<void> {
   );
 }
 
-/** What another user needs to run it: this checkout may lie where only its owner can enter. */
+/** Copies the files that another user needs, who may not be able to enter this checkout. */
 async function copyProgram(target: string): Promise<string> {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
   await cp(join(root, 'package.json'), join(target, 'package.json'));
@@ -190,7 +190,7 @@ afterEach(async () => {
   for (const child of children.splice(0)) {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
   }
-  // A failed test may have left its server; stop it the way an owner would.
+  // A failed test may have left its server: stop it as an owner would.
   for (let index = 1; index <= folders; index += 1) {
     const dataDir = join(base, `project-${index}`, '.rowmill');
     const left = await findPostmaster(join(dataDir, 'pgdata')).catch(() => null);
@@ -202,8 +202,8 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true, maxRetries: 10 });
 });
 
-describe('an ordinary life', () => {
-  test('the first start makes a database, and a restart keeps its data, port and password', async () => {
+describe('normal operation', () => {
+  test('the first start creates a database, and a restart keeps its data, port and password', async () => {
     const dataDir = newFolder();
     const lines: string[] = [];
     const first = await startEmbeddedPostgres({
@@ -239,7 +239,7 @@ describe('an ordinary life', () => {
     await second.stop();
   });
 
-  test('the password is needed, and only its owner can read it', async () => {
+  test('the password is required, and only its owner can read it', async () => {
     const server = await startEmbeddedPostgres({ dataDir: await copyOfTemplate() });
     const wrong = new URL(server.url);
     wrong.password = 'guess';
@@ -249,7 +249,7 @@ describe('an ordinary life', () => {
     await server.stop();
   });
 
-  test('a port taken by someone else is exchanged for a free one', async () => {
+  test('a port that another program took is replaced by a free one', async () => {
     const holder = await startEmbeddedPostgres({ dataDir: await copyOfTemplate() });
     const dataDir = await copyOfTemplate();
     await writeFile(join(dataDir, 'postgres.port'), new URL(holder.url).port);
@@ -260,7 +260,7 @@ describe('an ordinary life', () => {
 });
 
 describe('binaries', () => {
-  test('a package without its links and x bits runs from a copy, and the package stays as it was', async () => {
+  test('a package without its links and x bits runs from a copy and is not changed', async () => {
     const installed = await resolvePostgresPackage();
     const packageDir = join(base, 'bare-package');
     await cp(dirname(installed.nativeDir), packageDir, {
@@ -272,7 +272,7 @@ describe('binaries', () => {
     }
     const before = await readdir(packageDir, { recursive: true });
     expect(before).not.toContain('native/lib/libpq.so.5');
-    // What a checkout under /root looks like to the server's user.
+    // Like a checkout under /root for the server's user.
     await chmod(packageDir, 0o700);
 
     const cacheRoots = [join(base, 'cache')];
@@ -339,7 +339,7 @@ describe('after a kill -9', () => {
   test.runIf(onLinux)('a postmaster.pid whose number was reused does not block the start', async () => {
     const dataDir = await copyOfTemplate();
     const { uid, gid } = await stat(join(template, 'pgdata'));
-    // Of the server's own user, which is the case that PostgreSQL itself gives up on.
+    // A process of the server's own user, the case in which PostgreSQL itself refuses to start.
     const stranger = spawn('sleep', ['60'], isRoot ? { uid, gid } : {});
     children.push(stranger);
     const pidFile = [stranger.pid, join(dataDir, 'pgdata'), '1', '5432', '', '127.0.0.1', '', 'ready', ''];
@@ -352,7 +352,7 @@ describe('after a kill -9', () => {
 });
 
 describe('one folder, two processes', () => {
-  test('of two simultaneous starts one wins, and the other is told who holds the folder and how to share it', async () => {
+  test('one of two concurrent starts wins, and the error of the other names the holder and how to share the server', async () => {
     const dataDir = await copyOfTemplate();
     const contenders = [startInChild({ dataDir }), startInChild({ dataDir })];
     const outcomes = await Promise.all(
@@ -372,7 +372,7 @@ describe('one folder, two processes', () => {
     await winner.child.stop();
   });
 
-  test('a copy of a running folder gets a server of its own', async () => {
+  test('a copy of a running folder gets its own server', async () => {
     const original = await startEmbeddedPostgres({ dataDir: await copyOfTemplate() });
     const dataDir = await copyOfTemplate();
     for (const name of ['pgdata/postmaster.pid', 'postgres.port']) {
@@ -386,7 +386,7 @@ describe('one folder, two processes', () => {
 });
 
 describe('a damaged folder', () => {
-  test('an interrupted initdb leaves nothing that the next start trips over', async () => {
+  test('an interrupted initdb does not break the next start', async () => {
     const dataDir = newFolder();
     await mkdir(join(dataDir, 'initdb-interrupted', 'pgdata'), { recursive: true });
     await writeFile(join(dataDir, 'initdb-interrupted', 'password'), 'old');
@@ -405,7 +405,7 @@ describe('a damaged folder', () => {
     await server.stop();
   });
 
-  test('a folder of another major version is refused by name', async () => {
+  test('a folder of another major version is refused', async () => {
     const dataDir = await copyOfTemplate();
     await writeFile(join(dataDir, 'pgdata', 'PG_VERSION'), '17\n');
     await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
@@ -424,7 +424,7 @@ describe('a damaged folder', () => {
     await server.stop();
   });
 
-  test('settings and folders that cannot work are refused before anything is made', async () => {
+  test('invalid settings and folders are refused before anything is created', async () => {
     const dataDir = newFolder();
     await expect(startEmbeddedPostgres({ dataDir, settings: { port: '1' } })).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_INVALID_SETTING',
@@ -435,7 +435,7 @@ describe('a damaged folder', () => {
     await expect(stat(dataDir)).rejects.toThrow('ENOENT');
   });
 
-  test('a log above its bound is put aside', async () => {
+  test('a log over its size limit is rotated', async () => {
     const dataDir = await copyOfTemplate();
     await writeFile(join(dataDir, 'postgres.log'), Buffer.alloc(11 * 1024 * 1024, 'x'));
     const server = await startEmbeddedPostgres({ dataDir });
@@ -446,7 +446,7 @@ describe('a damaged folder', () => {
 });
 
 describe.runIf(isRoot && onLinux)('as root', () => {
-  test('the server of a folder that others cannot enter works, recovers and keeps its data there', async () => {
+  test('the server works, recovers and keeps its data in a folder that other users cannot enter', async () => {
     const closed = await mkdtemp(join(base, 'closed-'));
     const dataDir = join(closed, 'project', '.rowmill');
     const first = await startEmbeddedPostgres({ dataDir });
@@ -462,7 +462,7 @@ describe.runIf(isRoot && onLinux)('as root', () => {
     await second.stop();
   });
 
-  test('an ordinary user runs the server as itself, without a home folder', async () => {
+  test('an ordinary user without a home folder runs the server as itself', async () => {
     const home = await mkdtemp(join(base, 'of-nobody-'));
     const program = await mkdtemp(join(base, 'program-'));
     for (const folder of [home, program]) await chmod(folder, 0o755);
@@ -477,7 +477,7 @@ describe.runIf(isRoot && onLinux)('as root', () => {
     await child.stop();
     expect((await stat(join(dataDir, 'pgdata'))).uid).toBe(65534);
 
-    // Root, called on the same folder later, keeps running it as the user it belongs to.
+    // When root uses the folder later, the server still runs as the owner of the folder.
     const server = await startEmbeddedPostgres({ dataDir });
     const { identity } = (await findPostmaster(join(dataDir, 'pgdata')))!;
     expect((await stat(`/proc/${identity.pid}`)).uid).toBe(65534);

@@ -1,7 +1,7 @@
-// Starts the PostgreSQL server that Rowmill brings along, for people who have none: a real server, in a folder the
-// user can see, on a loopback port, owned by one process at a time. The server outlives a killed owner and is taken
-// over by the next one; a server that dies is started again by its owner, or by the next process that joins it. The
-// caller chooses between this and DATABASE_URL.
+// Starts the PostgreSQL server that ships with Rowmill, for people who have none. It is a full server in a visible
+// folder, on a loopback port, owned by one process at a time. The server outlives a killed owner, and the next owner
+// takes it over. A server that dies is restarted by its owner, or by the next process that joins it. The caller
+// chooses between this and DATABASE_URL.
 import { chooseServerUser } from './choose-server-user.ts';
 import { type DataFolder, prepareDataFolder } from './data-folder.ts';
 import { DATABASE, folderInUse } from './folder-in-use.ts';
@@ -20,11 +20,11 @@ import { stopServer } from './stop-server.ts';
 import { withClient } from './with-client.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The cluster, its log, password and lock all live in this folder. */
+  /** The folder of the cluster, its log, password and lock. */
   dataDir: string;
-  /** Extra PostgreSQL settings; they win over the defaults. */
+  /** Extra PostgreSQL settings. They override the defaults. */
   settings?: Record<string, string>;
-  /** Progress in words for a person. */
+  /** Receives progress messages for people. */
   onLog?: (line: string) => void;
   startTimeoutMs?: number;
 }
@@ -32,9 +32,9 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   url: string;
   dataDir: string;
-  /** A live server left by a killed process was found and reused. */
+  /** A running server of a killed process was taken over. */
   adopted: boolean;
-  /** Returns when the server is down. May be called more than once. */
+  /** Resolves when the server is down. May be called more than once. */
   stop(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ async function openOwned(opening: Opening): Promise<EmbeddedPostgres> {
     onLog(`creating a PostgreSQL ${source.serverVersion} database in ${folder.root}`);
     await createCluster(folder, binaries, user);
   } else if ((await readPassword(folder.passwordFile)) === null) {
-    onLog('the password file is gone, setting a new password');
+    onLog('the password file is missing, setting a new password');
     const running = await findPostmaster(folder.pgdata);
     if (running !== null) await stopServer(running.identity, folder.pgdata, binaries);
     await replaceLostPassword(folder, binaries, user);

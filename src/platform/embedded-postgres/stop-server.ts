@@ -1,5 +1,5 @@
-// Shuts a server down in order: fast shutdown (sessions are ended, a checkpoint is written), and only when that hangs
-// an immediate one, after which the next start recovers from the log.
+// Shuts a server down: a fast shutdown, which ends sessions and writes a checkpoint, and if that hangs an immediate
+// one, after which the next start recovers from the WAL.
 import { setTimeout as delay } from 'node:timers/promises';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import type { PostgresBinaries } from './install-binaries.ts';
@@ -22,11 +22,11 @@ export async function stopServer(
   if (!stopped) {
     throw new EmbeddedPostgresError(
       'EMBEDDED_POSTGRES_STOP_FAILED',
-      `expected PostgreSQL (process ${postmaster.pid}) to stop, but it still runs`,
-      `Look into postgres.log beside ${pgdata}; the data is safe, the next start recovers it.`,
+      `expected PostgreSQL (process ${postmaster.pid}) to stop, but it is still running`,
+      `Read postgres.log beside ${pgdata}. The data is safe: the next start recovers it.`,
     );
   }
-  // After an orderly stop there are none; after kill -9 of the postmaster there may be.
+  // An orderly stop leaves none, a kill -9 of the postmaster may.
   await endLeftoverBackends(pgdata, Date.now() + IMMEDIATE_SHUTDOWN_MS);
 }
 
@@ -38,7 +38,7 @@ async function request(
 ): Promise<boolean> {
   const deadlineMs = Date.now() + (mode === 'fast' ? FAST_SHUTDOWN_MS : IMMEDIATE_SHUTDOWN_MS);
   if (process.platform === 'win32') {
-    // Windows has no signals; pg_ctl speaks to the server through its own pipe.
+    // Windows has no signals; pg_ctl uses a pipe of the server.
     const args = ['stop', '-D', pgdata, '-m', mode, '--no-wait'];
     await runProgram(binaries.pgCtl, args, { user: null, env: binaries.env, cwd: pgdata });
   } else {

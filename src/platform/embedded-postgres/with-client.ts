@@ -1,4 +1,4 @@
-// One connection to the embedded server, for the few statements the supervisor itself needs.
+// Opens one connection to the embedded server, for the few statements that its supervision needs.
 import pg from 'pg';
 
 export interface ServerAddress {
@@ -21,7 +21,7 @@ export async function withClient<T>(
     connectionTimeoutMillis: 2_000,
     query_timeout: 30_000,
   });
-  // The driver also emits what it rejects with; without a listener that would end the process.
+  // The driver also emits its rejections as events; without a listener they would crash the process.
   client.on('error', () => {});
   try {
     await client.connect();

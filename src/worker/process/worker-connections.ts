@@ -26,7 +26,7 @@ export function openConnections(
       applicationName: `rowmill ${role}`,
       deadlineMs: settings.databaseDeadlineMs,
       keyedAccess: role !== 'control',
-      onError: (error) => log.warn({ error: error.message }, 'a database connection failed'),
+      onError: (error) => log.warn({ error: error.message }, 'database connection failed'),
     }),
   });
   return {
