@@ -367,8 +367,8 @@ describe('a corrected file', () => {
     rows.splice(5, 0, 'k4,9');
     const jobId = await ingest(`sku,quantity\n${rows.join('\n')}\n`, products, {}, { ingestMinRows: 64 });
     expect(await rejectedOf(jobId)).toEqual([
-      { line: 7, reason: 'the key "k4" is on line 6 already', raw: expect.any(String) },
-      { line: 153, reason: 'the key "k3" is in row 4 already', raw: expect.any(String) },
+      { line: 7, reason: 'the key "k4" already appears on line 6', raw: expect.any(String) },
+      { line: 153, reason: 'the key "k3" already appears in row 4', raw: expect.any(String) },
     ]);
     expect((await jobOf(jobId)).itemCount).toBe(200);
   });

@@ -1,5 +1,5 @@
-// Every format on its whole way: from a file of this machine through the blob store to items, read twice (once to look,
-// once to store), and images to handlers that open them.
+// Every format on its whole way: from a file of this machine through the blob store to items, read twice (once to
+// look, once to store), and images to handlers that open them.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -129,7 +129,7 @@ describe('images become items', () => {
     for (const paths of [[file('one.csv', csv), file('two.csv', csv)], [empty]]) {
       await expect(inputsOf(...paths)).rejects.toMatchObject({
         code: 'FILE_UNSUPPORTED',
-        message: `expected images, none of the ${paths.length === 2 ? 2 : 0} files is one`,
+        message: `expected images, but none of the ${paths.length === 2 ? 2 : 0} files is one`,
       });
     }
   });
