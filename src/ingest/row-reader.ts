@@ -41,10 +41,7 @@ export interface TableRow {
   cells: unknown[];
   /** How the row was repaired, shown to people. */
   repair: string | null;
-  /**
-   * For workbooks, whose cells have types: one character per cell, n, b, d, m, t or a blank (core/files/cell-
-   * type.ts).
-   */
+  /** For workbooks: the type of each cell as one character, n, b, d, m, t or a blank (core/files/cell-type.ts). */
   types?: string;
 }
 

@@ -282,11 +282,11 @@ describe('a file', () => {
   });
 });
 
-it('says so when a server does not tell the time of its files', async () => {
+it('refuses a server that does not report the time of its files', async () => {
   const server = await start({ without: ['MDTM'] });
   writeFileSync(join(server.root, 'a.csv'), 'x');
   await expect(poller(server).scan()).rejects.toMatchObject({
     code: 'SOURCE_INVALID',
-    message: expect.stringContaining('does not tell the size and time'),
+    message: expect.stringContaining('does not report the size and time'),
   });
 });

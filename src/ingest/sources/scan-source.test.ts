@@ -392,7 +392,7 @@ describe('pollers', () => {
     for (let i = 0; i < MAX_TRIES - 1; i += 1) {
       await database.query(
         `update source_files set token = gen_random_uuid(), expires_at = now() - interval '1 s',
-           reason = concat_ws(E'\\n', reason, 'the process that read the file ended') where source = $1`,
+           reason = concat_ws(E'\\n', reason, 'the process that was reading the file died') where source = $1`,
         [source],
       );
     }

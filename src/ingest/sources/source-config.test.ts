@@ -65,7 +65,7 @@ describe('sources', () => {
       'sources[0].kind to be one of folder, s3, ftp, sftp, got "constructor"',
       [{ ...FOLDER, kind: 'constructor' }],
     ],
-    ['sources[1].name to be unlike that of sources[0], got "in"', [FOLDER, FOLDER]],
+    ['sources[1].name to be different from sources[0].name, got "in"', [FOLDER, FOLDER]],
     ['sources[0].name to be letters, digits, dots', [{ ...FOLDER, name: 'a b' }]],
     [
       'sources[0].path to be valid (expected string, received undefined), got nothing',
@@ -82,7 +82,7 @@ describe('sources', () => {
       [{ ...FTP, passwordEnv: 'a secret' }],
     ],
     ['sources[0].hostKey to be a fingerprint', [{ ...SFTP, hostKey: 'MD5:aa' }]],
-    ['sources[0].passwordEnv or privateKeyFile to be given, got nothing', [NO_PASSWORD]],
+    ['sources[0].passwordEnv or privateKeyFile to be set, got nothing', [NO_PASSWORD]],
     [
       'sources[0].move.done to be a prefix that ends with a slash, got "done"',
       [{ ...S3, move: { done: 'done', failed: 'f/' } }],
@@ -93,7 +93,7 @@ describe('sources', () => {
     ],
     ['sources[0].endpoint to be an http or https address, got "ftp://x"', [{ ...S3, endpoint: 'ftp://x' }]],
     [
-      'sources[0].accessKeyIdEnv and secretAccessKeyEnv to be given together',
+      'sources[0].accessKeyIdEnv and secretAccessKeyEnv to be set together',
       [{ ...S3, accessKeyIdEnv: 'A' }],
     ],
     ['sources[0].allowPlain to be true for FTP without encryption', [{ ...FTP, secure: 'none' }]],
