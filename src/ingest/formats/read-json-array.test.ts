@@ -166,7 +166,7 @@ describe('a JSON array of arrays', () => {
     expect(reader.headers).toEqual(['column_1', 'column_2', 'column_3']);
     expect(reader.detected).toMatchObject({
       table: { header: false, skipLines: 1 },
-      warnings: ['The first array was not read as rows: the table begins after them.'],
+      warnings: ['The first array was not read as a row: the table begins after it.'],
     });
     const again = await open(text, { found: reader.detected });
     expect(again.headers).toEqual(reader.headers);
@@ -182,7 +182,7 @@ describe('a JSON array of arrays', () => {
   it('of rows of all lengths is refused, with the numbers', async () => {
     await expect(open('[["a","b","c"],[1],[1,2],[1,2,3,4],[1,2,3]]')).rejects.toMatchObject({
       code: 'FILE_INVALID',
-      message: expect.stringContaining('got 3 of the first 4 that do not (line 1: expected 3 values, got 1)'),
+      message: expect.stringContaining('but 3 of the first 4 do not (line 1: expected 3 values, got 1)'),
     });
   });
 });
@@ -193,7 +193,7 @@ describe('a JSON array of things that are no rows', () => {
     await expect(openJsonArray(files.write(text), {}, limits)).rejects.toMatchObject({
       code: 'FILE_INVALID',
       message:
-        'expected most rows to be JSON objects, got 64 of the first 65 that do not (line 1: expected a JSON object, got a number); the file was read as a JSON array',
+        'expected most rows to be JSON objects, but 64 of the first 65 do not (line 1: expected a JSON object, got a number); the file was read as a JSON array',
     });
   });
 });

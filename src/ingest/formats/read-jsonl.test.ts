@@ -175,7 +175,7 @@ describe('lines of which most are no objects', () => {
   it('are refused before a row is stored', async () => {
     await expect(openJsonl(files.write('{"a":1}\nx\ny\n'), {}, limits)).rejects.toMatchObject({
       code: 'FILE_INVALID',
-      message: expect.stringContaining('got 2 of the first 3 that do not'),
+      message: expect.stringContaining('but 2 of the first 3 do not'),
     });
   });
 });

@@ -24,7 +24,7 @@ describe('a list of URLs', () => {
     ['ftp://example.com/x', 'begins with http'],
     ['javascript:alert(1)', 'begins with http'],
     ['example.com', 'begins with http'],
-    ['https://a.example https://b.example', 'without blanks'],
+    ['https://a.example https://b.example', 'without spaces'],
     ['https://', 'a valid URL'],
     ['http://[::1', 'a valid URL'],
   ])('rejects %j and goes on', async (line, reason) => {

@@ -157,7 +157,7 @@ describe('a cell', () => {
     ['a formula without value', '<c r="A2"><f>SUM(B:B)</f></c>', '', 'A2: the formula has no stored value'],
     ['an error', '<c r="A2" t="e"><v>#N/A</v></c>', '#N/A', 'A2: the cell holds the error #N/A'],
     ['no date at all', '<c r="A2" s="1"><v>-5</v></c>', '-5', 'A2: the number is shown as a date'],
-    ['no number at all', '<c r="A2"><v>abc</v></c>', 'abc', 'A2: the cell should hold a number'],
+    ['no number at all', '<c r="A2"><v>abc</v></c>', 'abc', 'A2: the value of the cell is not a number'],
     ['no text at all', '<c r="A2" t="s"><v></v></c><c r="B2"><v>1</v></c>', '', null],
     [
       'a formula whose value was not stored by its writer',
@@ -166,16 +166,16 @@ describe('a cell', () => {
       'A2: the formula has no stored value',
     ],
     [
-      'a text of its own and a value',
+      'an inline text and a value',
       '<c r="A2" t="inlineStr"><is><t>abc</t></is><v>5</v></c>',
       'abc',
-      'A2: the cell has a text of its own and a value; the text is read',
+      'A2: the cell has both an inline text and a value; the text is read',
     ],
     [
       'a value and a text of its own',
       '<c r="A2"><is><t>abc</t></is><v>5</v></c>',
       '5',
-      'A2: the cell has a text of its own and a value; the value is read',
+      'A2: the cell has both an inline text and a value; the value is read',
     ],
     ['two values', '<c r="A2"><v>5</v><v>6</v></c>', '5', 'A2: the cell has more than one value'],
     [
@@ -400,7 +400,7 @@ describe('the sheet', () => {
     expect(headers).toEqual(['a']);
     expect(detected).toMatchObject({ sheet: 'First', sheets: ['Hidden', 'Empty', 'First', '2024', 'Blank'] });
     expect(detected.warnings).toEqual([
-      'Only the sheet "First" is read; these hold data, too: "Hidden" (hidden), "2024".',
+      'Only the sheet "First" is read. Other sheets with data: "Hidden" (hidden), "2024".',
     ]);
   });
 
@@ -482,13 +482,13 @@ describe('a sheet as people make it', () => {
       {
         kind: 'rejected',
         line: 6,
-        reason: 'the row looks like a total: A6 says so, and B6 is empty, which other rows fill',
+        reason: 'the row looks like a total: A6 is "Total", and B6 is empty, unlike in other rows',
         raw: 'Total\t\t18',
       },
       {
         kind: 'rejected',
         line: 8,
-        reason: 'the row looks like a note: of the 3 columns only A8 has a value',
+        reason: 'the row looks like a note: of 3 columns, only A8 has a value',
         raw: 'Source: own research',
       },
       expect.objectContaining({ kind: 'rejected', line: 9 }),
@@ -520,7 +520,7 @@ describe('a sheet as people make it', () => {
     await expect(readData(row(1, 'a', 'b', 'c') + misfits + row(9, '1', '2'))).rejects.toMatchObject({
       code: 'FILE_INVALID',
       message:
-        'expected most rows to fit the 3 columns, got 6 of the first 7 that do not (row 2: expected nothing after the last named column (C), got a value in D2); the sheet "One" was read with the header in row 1',
+        'expected most rows to fit the 3 columns, but 6 of the first 7 do not (row 2: expected nothing after the last named column (C), got a value in D2); the sheet "One" was read with the header in row 1',
       hint: expect.stringContaining('State the sheet, the rows to skip, or that there is no header'),
     });
   });

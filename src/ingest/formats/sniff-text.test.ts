@@ -55,7 +55,7 @@ describe('a text is', () => {
     ['<table><tr><td>1', 'an HTML page'],
     [
       '<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?><Workbook>',
-      'an XML spreadsheet of 2003',
+      'an Excel 2003 XML spreadsheet',
     ],
     ['<?xml version="1.0"?><rows/>', 'XML'],
     ['<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', 'an SVG image'],

@@ -12,10 +12,7 @@ export interface ScanPlan {
   waiting: number;
 }
 
-/**
- * Age at which a file in `.processing` without a claim row is put back: by then no poller of another database reads
- * it.
- */
+/** Age at which a held file without a claim row is put back: by then no poller of another database reads it. */
 export const ORPHAN_MS = 600_000;
 
 export function planScan(look: SourceLook, rows: Map<string, SourceFileRow>, maxFiles: number): ScanPlan {

@@ -63,10 +63,7 @@ const MAX_LINE_LENGTH = 500;
 const MAX_REASON_LENGTH = 4000;
 const MAX_PATH_LENGTH = 8192;
 const ABANDONED_AT_ONCE = 1000;
-/**
- * Errors with a status below 500 that are not about the file. In a conflict, another process is reading it into its
- * job.
- */
+/** Errors with a status below 500 that are not about the file. In a conflict, another process is reading it. */
 const CONFLICTS: readonly string[] = ['JOB_CONFLICT', 'IDEMPOTENCY_KEY_REUSED'];
 const NOT_THE_FILE = ['FILE_INCOMPLETE', 'BLOB_NOT_FOUND', 'PIPELINE_NOT_FOUND', ...CONFLICTS];
 

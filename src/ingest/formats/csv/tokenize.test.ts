@@ -33,7 +33,7 @@ function summarize(rows: TokenizedRow[]): string[] {
 }
 
 function unclosed(line: number, opened = line, before = '"," or '): string {
-  return `${line} (expected the quote (") opened on line ${opened} to be closed by one before ${before}a line end, found none)`;
+  return `${line} (the quote (") opened on line ${opened} is not closed: expected a closing quote before ${before}a line end)`;
 }
 
 type Case = [name: string, text: string, expected: string[], dialect?: Partial<TokenizerDialect>];
