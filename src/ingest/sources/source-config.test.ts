@@ -66,7 +66,7 @@ describe('sources', () => {
       [{ ...FOLDER, kind: 'constructor' }],
     ],
     ['sources[1].name to be different from sources[0].name, got "in"', [FOLDER, FOLDER]],
-    ['sources[0].name to be letters, digits, dots', [{ ...FOLDER, name: 'a b' }]],
+    ['sources[0].name to be at most 100 letters, digits, dots', [{ ...FOLDER, name: 'a b' }]],
     [
       'sources[0].path to be valid (expected string, received undefined), got nothing',
       [{ ...FOLDER, path: undefined }],
@@ -98,12 +98,12 @@ describe('sources', () => {
     ],
     ['sources[0].allowPlain to be true for FTP without encryption', [{ ...FTP, secure: 'none' }]],
   ])('are refused: expected %s', (message, sources) => {
-    // An empty list cannot be given as arguments.
+    // it.each cannot pass an empty list as an argument.
     const error = sources.length === 0 ? catchError(() => parseSources([])) : refusal(...sources);
     expect(error.message).toContain(`expected ${message}`);
   });
 
-  it('answer an unknown key with what was probably meant', () => {
+  it('are refused with a suggestion if a key is unknown', () => {
     expect(refusal({ ...FOLDER, recursiv: true }).message).toBe(
       'unknown key sources[0].recursiv, did you mean recursive?',
     );
@@ -127,19 +127,19 @@ describe('sources', () => {
     expect(JSON.stringify(error) + error.message + error.hint).not.toContain('hunter2');
   });
 
-  it('are as docs/sources.md shows them', () => {
+  it('are accepted as docs/sources.md shows them', () => {
     const page = readFileSync(new URL('../../../docs/sources.md', import.meta.url), 'utf8');
     const example = JSON.parse(/```json\n(.*?)```/s.exec(page)![1]!) as { sources: unknown };
     expect(parseSources(example.sources).map(({ kind }) => kind)).toEqual(['folder', 's3', 'ftp', 'sftp']);
   });
 
-  it('allow plain FTP when it is asked for in so many words', () => {
+  it('allow plain FTP if allowPlain is set', () => {
     expect(parseSources([{ ...FTP, secure: 'none', allowPlain: true }])).toMatchObject([{ secure: 'none' }]);
   });
 });
 
 describe('the settings file', () => {
-  it('has the sources beside the settings', () => {
+  it('contains the sources beside the settings', () => {
     const folder = mkdtempSync(join(tmpdir(), 'rowmill-config-'));
     const file = join(folder, 'rowmill.json');
     writeFileSync(file, JSON.stringify({ sourcePollMs: 1000, sources: [FOLDER] }));
