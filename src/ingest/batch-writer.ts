@@ -117,7 +117,9 @@ export class BatchWriter {
       throw new RowmillError(
         'FILE_INVALID',
         `more than ${limit} rows were rejected (ingestMaxRejectedRows), the last one on line ${row.line}: ${row.reason}`,
-        { hint: 'Check the detected format with `rowmill inspect`, then correct the format options or the file.' },
+        {
+          hint: 'Check the detected format with `rowmill inspect`, then correct the format options or the file.',
+        },
       );
     }
     return this.#storeWhenFull(cut);

@@ -27,7 +27,7 @@ export interface RowCheck {
 export interface SeenRow {
   /** The row as it would be stored; null if it would be rejected. */
   input: Record<string, unknown> | null;
-  /** Length of its JSON. */
+  /** Length of the row as JSON. */
   bytes: number;
   problems: SchemaIssue[];
 }

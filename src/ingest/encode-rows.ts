@@ -69,7 +69,7 @@ export function tableEncoder(
 export class ObjectEncoder {
   readonly #options: EncodeOptions;
   readonly #maxColumns: number;
-  /** Raw key to column; null: not stored. */
+  /** Columns by raw key; null if not stored. */
   readonly #columns = new Map<string, InputColumn | null>();
   readonly #given: Map<string, string>;
   #new: InputColumn[] = [];

@@ -25,7 +25,7 @@ export interface RowReader {
 
 /** The typical shape of a table's rows, to judge odd rows by. Found when the file is opened; the same each time. */
 export interface CsvShape {
-  /** Cells that most rows have. */
+  /** Number of cells that most rows have. */
   width: number;
   /** One per column. */
   profiles: ColumnProfile[];

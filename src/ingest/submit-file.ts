@@ -49,7 +49,7 @@ export interface SubmitFileOptions<Params = unknown> {
   /** Create a new job even if the same file already has one. */
   again?: boolean;
   format?: FormatOptions;
-  /** Field of the pipeline's input to column of the file. */
+  /** Column of the file for each field of the pipeline's input. */
   mapping?: Record<string, string>;
   /** Fields that identify a row, instead of those of the pipeline. */
   key?: readonly string[];

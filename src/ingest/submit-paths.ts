@@ -63,9 +63,13 @@ export async function checkHasImage(paths: string[]): Promise<void> {
   for (const path of paths) {
     if (isImageType(identifyBytes(await readHead(path)))) return;
   }
-  throw new RowmillError('FILE_UNSUPPORTED', `expected images, but none of the ${paths.length} files is one`, {
-    hint: 'Only images can be submitted together. Submit each file of rows separately.',
-  });
+  throw new RowmillError(
+    'FILE_UNSUPPORTED',
+    `expected images, but none of the ${paths.length} files is one`,
+    {
+      hint: 'Only images can be submitted together. Submit each file of rows separately.',
+    },
+  );
 }
 
 export async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {

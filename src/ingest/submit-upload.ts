@@ -17,9 +17,13 @@ export async function submitUpload(
   { sha256, ...options }: SubmitFileOptions & { sha256?: string },
 ): Promise<{ jobId: string; created: boolean }> {
   if (received < bytes)
-    throw new RowmillError('FILE_INCOMPLETE', `only ${received} of the ${bytes} bytes of ${name} have arrived`, {
-      hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
-    });
+    throw new RowmillError(
+      'FILE_INCOMPLETE',
+      `only ${received} of the ${bytes} bytes of ${name} have arrived`,
+      {
+        hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
+      },
+    );
   const keys = await listUploadParts(context.db, uploadId);
   const file = {
     kind: 'upload' as const,

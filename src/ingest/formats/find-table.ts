@@ -166,7 +166,7 @@ export function filledCells({ cells }: SampleRow): string[] {
   return cells.filter((cell) => cell.trim() !== '');
 }
 
-/** A text, or a year. */
+/** Whether the cell is text or a year. */
 function isName(cell: string): boolean {
   return cellKind(cell) === 'text' || /^\s*(19|20)\d\d\s*$/.test(cell);
 }

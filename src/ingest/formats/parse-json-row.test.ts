@@ -95,7 +95,7 @@ describe('an object', () => {
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (written) => {
         const json = JSON.stringify(written);
         const row = parse(json);
-        // A double with more than 2^53 is printed as digits that look like a long id.
+        // A double above 2^53 is printed as digits that look like a long id.
         if (row.repair === null) expect(row.object).toEqual(JSON.parse(json));
         else expect(json).toMatch(/\d{16}/);
       }),

@@ -26,7 +26,7 @@ export function matchesPattern(name: string, pattern: string): boolean {
       at += 1;
       next += 1;
     } else if (star >= 0) {
-      // The last star takes one character more.
+      // Let the last star match one more character.
       retryAt += 1;
       at = retryAt;
       next = star + 1;

@@ -171,7 +171,8 @@ export class RemoteFolderSource implements SourceAdapter {
     for (const { name, kind, stats } of await this.#remote.list(folder)) {
       if (kind === 'folder' || !wanted(name)) continue;
       if (UNUSABLE_NAME.test(name)) refused.push({ path: name, reason: 'its name cannot be used' });
-      else if (kind === 'other') refused.push({ path: name, reason: 'it is not a regular file; it may be a link' });
+      else if (kind === 'other')
+        refused.push({ path: name, reason: 'it is not a regular file; it may be a link' });
       else {
         const known = stats ?? (await this.#remote.stat(`${folder}/${name}`));
         if (known) files.push({ name, stats: known });

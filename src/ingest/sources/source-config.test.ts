@@ -92,10 +92,7 @@ describe('sources', () => {
       [{ ...S3, prefix: 'in/', move: { done: 'd/', failed: 'in/failed/' } }],
     ],
     ['sources[0].endpoint to be an http or https address, got "ftp://x"', [{ ...S3, endpoint: 'ftp://x' }]],
-    [
-      'sources[0].accessKeyIdEnv and secretAccessKeyEnv to be set together',
-      [{ ...S3, accessKeyIdEnv: 'A' }],
-    ],
+    ['sources[0].accessKeyIdEnv and secretAccessKeyEnv to be set together', [{ ...S3, accessKeyIdEnv: 'A' }]],
     ['sources[0].allowPlain to be true for FTP without encryption', [{ ...FTP, secure: 'none' }]],
   ])('are refused: expected %s', (message, sources) => {
     // it.each cannot pass an empty list as an argument.

@@ -35,7 +35,7 @@ const common = {
   owner: text.exactOptional(),
   params: z.record(z.string(), z.unknown()).exactOptional(),
   format: formatOptions.exactOptional(),
-  /** Field of the pipeline's input to column of the file. */
+  /** Column of the file for each field of the pipeline's input. */
   mapping: z.record(z.string(), text).exactOptional(),
   include: z
     .array(z.string().regex(/^[^/]+$/, { error: 'a pattern for names, without a slash' }))
@@ -154,7 +154,8 @@ export function parseSources(given: unknown): SourceConfig[] {
   const sources = given.map((each: unknown, i) => parseSource(each, `sources[${i}]`));
   for (const [i, source] of sources.entries()) {
     const first = sources.findIndex((each) => each.name === source.name);
-    if (first !== i) throw invalid(`sources[${i}].name`, `different from sources[${first}].name`, source.name);
+    if (first !== i)
+      throw invalid(`sources[${i}].name`, `different from sources[${first}].name`, source.name);
   }
   return sources;
 }

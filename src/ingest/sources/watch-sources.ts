@@ -17,7 +17,7 @@ export interface SourceWatch {
   start(): void;
   /** Releases the files in progress; the next watcher resumes them. */
   stop(): Promise<void>;
-  /** One round over all sources; null for those that failed. */
+  /** Scans every source once; the report is null for sources that failed. */
   runOnce(): Promise<Map<string, ScanReport | null>>;
 }
 

@@ -37,12 +37,7 @@ describe('detectEncoding', () => {
     ['German windows-1252', iconv.encode(TABLE, 'windows-1252'), 'windows-1252', false],
     ['French windows-1252', iconv.encode('Prénom\nHélène\n', 'windows-1252'), 'windows-1252', false],
     ['a single accented letter', iconv.encode('a,b\n1,café\n', 'windows-1252'), 'windows-1252', false],
-    [
-      'Windows quotes and euro signs',
-      iconv.encode('a,b\n“x”,€5\n', 'windows-1252'),
-      'windows-1252',
-      false,
-    ],
+    ['Windows quotes and euro signs', iconv.encode('a,b\n“x”,€5\n', 'windows-1252'), 'windows-1252', false],
     ['Russian windows-1251', iconv.encode(RUSSIAN, 'windows-1251'), 'windows-1251', false],
     ['Russian KOI8-R', iconv.encode(RUSSIAN, 'koi8-r'), 'koi8-r', false],
     [

@@ -99,7 +99,8 @@ export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
     write(piece) {
       pending += piece.length;
       parser.write(piece);
-      if (pending > MAX_PIECE_LENGTH) throw invalid(part, `more than ${MAX_PIECE_LENGTH} characters in one piece`);
+      if (pending > MAX_PIECE_LENGTH)
+        throw invalid(part, `more than ${MAX_PIECE_LENGTH} characters in one piece`);
     },
     end: () => void parser.close(),
   };
