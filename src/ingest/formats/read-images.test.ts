@@ -189,9 +189,9 @@ describe('a manifest', () => {
       `{"file":"x","type":"png","bytes":"1","width":1,"height":1,"blob":"images/${'a'.repeat(64)}"}`,
       'expected a line',
     ],
-    ['{"type":"png"}', 'not a line'],
-    ['null', 'not a line'],
-    ['nonsense', 'not a line'],
+    ['{"type":"png"}', 'expected a line'],
+    ['null', 'expected a line'],
+    ['nonsense', 'expected a line'],
   ])('that is handwritten reaches no blob: %s', async (line, reason) => {
     const path = files.write(`{"rowmill":"images","version":1}\n${line}\n`);
     expect(await allRows(await openImageManifest(path, limits))).toEqual([

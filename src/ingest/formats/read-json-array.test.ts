@@ -62,7 +62,7 @@ describe('a JSON array', () => {
 
   it.each([
     ['[{"a":"x},\n{"a":"y"}]', 'FILE_INVALID', 'line 1 of the JSON array: a string is not closed'],
-    ['[{"a":1},\n{"a":[1}]', 'FILE_INVALID', 'line 2 of the JSON array: a bracket closes'],
+    ['[{"a":1},\n{"a":[1}]', 'FILE_INVALID', 'line 2 of the JSON array: a closing bracket'],
     ['[{"a":1}\n{"a":2}]', 'FILE_INVALID', 'line 2 of the JSON array: expected a comma'],
     ['[{"a":1}]\n{"a":2}', 'FILE_INVALID', 'line 2 of the JSON array: expected nothing after'],
     ['{"a":1}', 'FILE_INVALID', 'line 1 of the JSON array: expected an array'],

@@ -116,8 +116,8 @@ describe('a workbook that a program wrote', () => {
     await withXlsx(path, {}, limits, async (reader) => {
       kept = reader;
     });
-    await expect(allRows(kept!)).rejects.toThrow('after the work');
-    await expect(allRows(kept!)).rejects.toThrow('after the work');
+    await expect(allRows(kept!)).rejects.toThrow('after the file is closed');
+    await expect(allRows(kept!)).rejects.toThrow('after the file is closed');
   });
 });
 
