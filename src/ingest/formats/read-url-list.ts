@@ -1,5 +1,5 @@
-// Turns a list of URLs into rows, one per line. Blank lines and lines that begin with # are skipped; any other line is
-// rejected.
+// Turns a list of URLs into rows, one per line. Blank lines and lines that begin with # are skipped. A line that is not
+// a URL is rejected.
 import {
   type FormatOptions,
   MAX_RAW_LENGTH,

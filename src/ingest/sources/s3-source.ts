@@ -1,7 +1,6 @@
 // Objects that appear below a prefix of an S3 bucket, or of a store with the same protocol. An object is complete
-// when it is visible, so there is no wait for it to stop changing. Its ETag identifies it, and every request is
-// conditional on it. Objects stay in place and the claim rows track them, unless the settings name prefixes to move
-// them to.
+// when it is visible, so there is no wait for it to stop changing. Its ETag identifies it, and every later request
+// checks it. Objects stay in place and the claim rows track them, unless the settings name prefixes to move them to.
 import type { S3 } from '@aws-sdk/client-s3';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toS3Failure } from '../../platform/blob-store/s3-failure.ts';

@@ -91,7 +91,7 @@ const sftp = z.strictObject({
   passwordEnv: variable.exactOptional(),
   privateKeyFile: text.exactOptional(),
   passphraseEnv: variable.exactOptional(),
-  // The adapter requires it: its error shows the fingerprint that the server presents.
+  // Optional here. The adapter requires it, and its error shows the fingerprint that the server presents.
   hostKey: z
     .string()
     .regex(/^SHA256:[A-Za-z0-9+/]{43}=?$/, { error: 'a fingerprint such as SHA256:… of 43 characters' })

@@ -11,7 +11,7 @@ export interface ColumnProfile {
   spaced: boolean | null;
 }
 
-/** A single cell of text does not prove that the column is text: from this many cells on it does. */
+/** With fewer filled cells than this, text does not prove that the column holds no numbers. */
 const MIN_TEXTS = 2;
 /** A kind that a smaller share of the cells has is an exception. */
 const USUAL_SHARE = 0.1;
