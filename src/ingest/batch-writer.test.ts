@@ -1,4 +1,4 @@
-// How batches follow what the database says: a real PostgreSQL that is made slow, busy or breaks off.
+// How batch sizes adapt to a real PostgreSQL that is slowed down, busy or disconnects.
 import { afterEach, describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -14,7 +14,7 @@ type Batch = RowmillEvents['ingest.batch'];
 
 afterEach(() => database.query('drop trigger if exists slow on spans'));
 
-/** Ingests and gives the batches; `onBatch` runs while the next batch is under way. */
+/** Ingests and returns the batches; `onBatch` runs while the next batch is being stored. */
 async function batchesOf(
   rows: number,
   settings: Partial<Settings>,
@@ -58,21 +58,21 @@ describe('ingest batches', () => {
       ingestMaxRows: 1000,
       ...NEVER_SLOW,
     });
-    // One is gathered while the one before is stored: each size is tried before it is doubled.
+    // A batch is gathered while the previous one is stored, so each size is used twice before it doubles.
     expect(batches.map((batch) => batch.rows).slice(0, 9)).toEqual([
       64, 64, 128, 128, 256, 256, 512, 512, 1000,
     ]);
   });
 
-  it('grow although commits are slower than the target where small ones are no faster', async () => {
-    // As long for one row as for many.
+  it('grow although commits are slower than the target, if small ones are not faster', async () => {
+    // A commit takes as long for one row as for many.
     await slowDown(60);
     const batches = await batchesOf(1000, { ingestMinRows: 64, dbP50Ms: 40, dbP95Ms: 100 });
     expect(Math.max(...batches.map((batch) => batch.nextRows))).toBeGreaterThan(64);
   });
 
-  it('shrink at once when one comes near the end of its lease', async () => {
-    // Slower than a busy machine is by itself, and more than a quarter of the lease.
+  it('shrink immediately when one takes nearly as long as its lease', async () => {
+    // Slower than a busy machine, and more than a quarter of the lease.
     const slowMs = 3000;
     const settings = { ingestMinRows: 16, ingestMaxRows: 256, ...NEVER_SLOW, ingestLeaseMs: 4 * slowMs };
     const waiting: Promise<unknown>[] = [];
@@ -91,14 +91,14 @@ describe('ingest batches', () => {
     const batches = await batchesOf(3000, { ingestMinRows: 16, ingestMaxRows: 256 }, (_, index, context) => {
       if (index === 4) for (let n = 0; n < 8; n += 1) void context.db.run(hold);
     });
-    // Earlier ones may have waited for a connection to be opened.
+    // Earlier batches may have waited for a connection to be opened.
     const waited = batches.findIndex((batch, at) => at >= 4 && batch.poolWaitMs > 100);
     expect(waited).toBeGreaterThan(0);
     expect(batches[waited]!.nextRows).toBeLessThan(batches[waited - 1]!.nextRows);
   });
 
   it('shrink by more after an error, and nothing is stored twice', async () => {
-    // So that there is always one under way that can be hit.
+    // So that a batch is always being stored when the error strikes.
     await slowDown(50);
     const cuts: Promise<unknown>[] = [];
     const batches = await batchesOf(4000, { ingestMinRows: 16, ingestMaxRows: 256 }, (_, index) => {
@@ -118,15 +118,15 @@ describe('ingest batches', () => {
     expect(failed!.nextRows).toBe(Math.max(16, before.nextRows / 4));
   });
 
-  it('are bounded in bytes, and end before the row that would pass them', async () => {
+  it('are limited in bytes, and end before the row that would exceed the limit', async () => {
     const settings = { ingestMinRows: 1000, ingestMaxBatchBytes: 10_000 };
     const batches = await batchesOf(100, settings, undefined, (n) => `${n},${'x'.repeat(1000)}`);
     expect(Math.max(...batches.map((batch) => batch.rows))).toBe(9);
     expect(batches.reduce((sum, batch) => sum + batch.rows, 0)).toBe(100);
   });
 
-  it('are bounded in bytes, not in characters', async () => {
-    // A row is 3,021 bytes or 1,021 characters; one alone may be larger than the bound.
+  it('are limited in bytes, not in characters', async () => {
+    // A row is 3,021 bytes or 1,021 characters; a single row may exceed the limit.
     const line = (n: number) => `${n},${'漢'.repeat(n === 50 ? 4000 : 1000)}`;
     const settings = { ingestMinRows: 1000, ingestMaxBatchBytes: 10_000 };
     const batches = await batchesOf(100, settings, undefined, line);

@@ -1,5 +1,5 @@
-// Gathers rows into batches of adaptive size and stores them, one batch under way while the next is gathered. Keeps the
-// counts and the checksum, which say after a crash where to go on and that it is the same file.
+// Gathers rows into batches of adaptive size. One batch is being stored while the next is gathered. The counts and
+// the checksum show after a crash where to resume, and that the file is the same.
 import { createHash, type Hash } from 'node:crypto';
 import { BatchSize } from '../core/claims/batch-size.ts';
 import type { IngestReport } from '../core/files/file-format.ts';
@@ -13,11 +13,11 @@ import { findItemKeys } from '../store/views/items/find-item-keys.ts';
 import { MAX_RAW_LENGTH } from './row-reader.ts';
 import type { RejectedInput } from '../store/commands/items/copy-rows.ts';
 
-/** What is stored with every batch. */
+/** Stored with every batch. */
 export interface IngestCheckpoint {
-  /** Rows of the file that are dealt with: stored or rejected. */
+  /** Rows of the file that are stored or rejected. */
   read: number;
-  /** Of those rows. */
+  /** Checksum of those rows. */
   checksum: string;
   /** Types of the columns of a workbook, for exports. */
   columnTypes?: ColumnTypes;
@@ -28,9 +28,9 @@ export interface BatchWriterOptions {
   token: string;
   updatesJobId: string | null;
   report: IngestReport;
-  /** Asked with every batch: the columns when there are new ones. */
+  /** Called for every batch. Returns the new columns, if any. */
   newColumns: () => InputColumn[] | undefined;
-  /** Asked with every batch, too. */
+  /** Called for every batch. */
   columnTypes?: () => ColumnTypes | undefined;
 }
 
@@ -76,14 +76,14 @@ export class BatchWriter {
     return this.#report;
   }
 
-  /** Of all rows added or passed over so far. */
+  /** Covers all rows added or passed over so far. */
   checksum(): string {
     this.#hash.update(this.#hashed);
     this.#hashed = '';
     return this.#hash.copy().digest('hex');
   }
 
-  /** A row that was dealt with before a crash: it counts for the checksum only. */
+  /** Adds a row that was handled before a crash to the checksum only. */
   passOver(text: string): void {
     this.#sum(text);
   }
@@ -117,20 +117,22 @@ export class BatchWriter {
       throw new RowmillError(
         'FILE_INVALID',
         `more than ${limit} rows were rejected (ingestMaxRejectedRows), the last one on line ${row.line}: ${row.reason}`,
-        { hint: 'Look at what was detected with `rowmill inspect`, and correct it or the file.' },
+        {
+          hint: 'Check the detected format with `rowmill inspect`, then correct the format options or the file.',
+        },
       );
     }
     return this.#storeWhenFull(cut);
   }
 
-  /** Stores what was gathered if a row of this many bytes would make it too large. */
+  /** Stores the gathered rows if a row of this many bytes would make the batch too large. */
   #cutBefore(bytes: number): Promise<void> | undefined {
     const gathered = this.#next.bytes;
     if (gathered === 0 || gathered + bytes <= this.#context.settings.ingestMaxBatchBytes) return undefined;
     return this.#storeNext();
   }
 
-  /** `cut`: the batch before is still on its way to be stored. Batches are stored in order. */
+  /** `cut` is the previous batch, still being stored. Batches are stored in order. */
   #storeWhenFull(cut: Promise<void> | undefined): Promise<void> | undefined {
     const { rows, rejected, bytes } = this.#next;
     const full =
@@ -139,18 +141,18 @@ export class BatchWriter {
     return cut === undefined ? this.#storeNext() : cut.then(() => this.#storeNext());
   }
 
-  /** Resolves when the batch before is stored and this one is on its way. */
+  /** Resolves when the previous batch is stored and this one has started. */
   async #storeNext(): Promise<void> {
     const gathered = this.#next;
     this.#next = empty();
     const checksum = this.checksum();
     await this.#underWay;
     this.#underWay = this.#store(gathered, checksum);
-    // Reported by whoever waits next.
+    // The next await of it throws the error.
     this.#underWay.catch(() => {});
   }
 
-  /** All that was added is stored. */
+  /** Resolves when all added rows are stored. */
   async finish(): Promise<void> {
     if (this.#next.rows.length + this.#next.rejected.length > 0) await this.#storeNext();
     await this.#underWay;
@@ -210,7 +212,7 @@ export class BatchWriter {
     });
   }
 
-  /** A key names one row of a job: a later row with the same one is rejected, and says which was first. */
+  /** A key identifies one row of a job. A later row with the same key is rejected, with the position of the first. */
   async #rejectRepeatedKeys(gathered: Gathered): Promise<{ rows: IngestRow[]; rejected: RejectedInput[] }> {
     const keys = gathered.rows.flatMap((row) => (row.key === null ? [] : [row.key]));
     if (keys.length === 0) return gathered;
@@ -227,7 +229,7 @@ export class BatchWriter {
         continue;
       }
       const where = lineOf.has(row.key) ? `on line ${first}` : `in row ${first + 1}`;
-      const reason = `the key ${JSON.stringify(row.key.slice(0, 100))} is ${where} already`;
+      const reason = `the key ${JSON.stringify(row.key.slice(0, 100))} already appears ${where}`;
       rejected.push({ line, reason, raw: row.json });
     }
     return { rows, rejected: rejected.sort((a, b) => a.line - b.line) };

@@ -1,5 +1,5 @@
-// Checks the first rows of a file against a pipeline's input schema before anything is stored, within bounds of rows and
-// time. Its report counts the rows that would not run.
+// Checks the first rows of a file against a pipeline's input schema before anything is stored, within bounds of rows
+// and time. Its report counts the rows that would not run.
 import { listIssues, type SchemaIssue } from '../pipeline/input-schema.ts';
 import { monotonicMs, turnOfLoop } from '../platform/clock.ts';
 import type { PreviewEncoder } from './preview-encoder.ts';
@@ -12,23 +12,22 @@ export interface CheckBounds {
 }
 
 export interface RowCheck {
-  /** Rows that were checked. */
   rows: number;
   /** Rows that cannot be read and will not be stored. */
   rejected: number;
-  /** Rows that the input schema refuses: they are stored and fail at once. */
+  /** Rows that the input schema refuses: they are stored as failed without running. */
   refused: number;
-  /** The first reasons of both. */
+  /** The first reasons for which rows are rejected or refused. */
   reasons: { line: number; reason: string }[];
   wholeFile: boolean;
-  /** The bound that ended the check before the file did. */
+  /** The bound that stopped the check before the end of the file. */
   stoppedBy: 'rows' | 'time' | null;
 }
 
 export interface SeenRow {
-  /** The row as it would be stored; null: it will not be. */
+  /** The row as it would be stored; null if it would be rejected. */
   input: Record<string, unknown> | null;
-  /** Length of its JSON. */
+  /** Length of the row as JSON. */
   bytes: number;
   problems: SchemaIssue[];
 }
@@ -71,7 +70,7 @@ export async function checkRows(
   return check;
 }
 
-/** `issues` are those for which the row will not run; `problems` also name what was repaired. */
+/** `issues` keep the row from running; `problems` also include repairs. */
 async function lookAtRow(
   row: ReadRow,
   encode: PreviewEncoder['encode'],

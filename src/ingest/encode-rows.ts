@@ -1,5 +1,5 @@
-// Rows of a reader to what an ingest batch stores: JSON text under the keys of the job's columns, natural key, summary,
-// and a note on what was repaired. Values stay what they are in the file.
+// Encodes rows of a reader for an ingest batch: JSON text under the keys of the job's columns, natural key, summary
+// and repair note. Values stay as they are in the file.
 import { createHash } from 'node:crypto';
 import type { InputColumn } from '../core/items/input-column.ts';
 import { summarize } from '../core/items/input-summary.ts';
@@ -10,21 +10,21 @@ import { UNSTORABLE_REPLACED } from '../engine/items/add-items.ts';
 import type { IngestRow } from '../engine/items/store-batch.ts';
 import type { ObjectRow, TableRow } from './row-reader.ts';
 
-/** Index entries have a limit of about 2,700 bytes; a longer key stands there as its hash. */
+/** Index entries are limited to about 2,700 bytes, so a longer key is stored as its hash. */
 const MAX_KEY_LENGTH = 500;
 const MAX_SUMMARY_LENGTH = 250;
 
 export interface EncodeOptions {
-  /** Keys of the input whose values together name a row. */
+  /** Keys of the input whose values together identify a row. */
   key: readonly string[];
-  /** Keys that the summary shows; empty: the first that hold something. */
+  /** Keys that the summary shows. If empty, it shows the first keys with a value. */
   summary: readonly string[];
   maxRowBytes: number;
 }
 
 export type Encoded = { ok: true; row: IngestRow } | { ok: false; reason: string };
 
-/** For tables: all columns are known. Null stands for a column that is not stored. */
+/** For tables: all columns are known. Null is a column that is not stored. */
 export function tableEncoder(
   columns: (InputColumn | null)[],
   options: EncodeOptions,
@@ -46,7 +46,7 @@ export function tableEncoder(
     let raw = '';
     for (let i = 0; i < stored.length; i += 1) raw += names[i]! + JSON.stringify(cells[stored[i]!]);
     raw = raw === '' ? '{}' : `${raw}}`;
-    // No character takes more than three bytes per unit.
+    // A UTF-16 code unit takes at most three bytes.
     if (raw.length * 3 > options.maxRowBytes) {
       const bytes = Buffer.byteLength(raw);
       if (bytes > options.maxRowBytes) return tooLarge(bytes, options.maxRowBytes);
@@ -65,11 +65,11 @@ export function tableEncoder(
   };
 }
 
-/** For objects: columns are found on the way, in the order in which they are first met. */
+/** For objects: columns are collected while reading, in the order in which they first appear. */
 export class ObjectEncoder {
   readonly #options: EncodeOptions;
   readonly #maxColumns: number;
-  /** Raw key to column; null: not stored. */
+  /** Columns by raw key; null if not stored. */
   readonly #columns = new Map<string, InputColumn | null>();
   readonly #given: Map<string, string>;
   #new: InputColumn[] = [];
@@ -83,7 +83,7 @@ export class ObjectEncoder {
     for (const column of options.known) this.#columns.set(column.header, column);
   }
 
-  /** Columns that were met since this was last asked. */
+  /** Columns found since the last call. */
   takeNew(): InputColumn[] | undefined {
     if (this.#new.length === 0) return undefined;
     const found = this.#new;
@@ -129,7 +129,7 @@ export class ObjectEncoder {
     const known = this.#columns.get(raw);
     if (known !== undefined) return known;
     const header = storableHeader(raw);
-    // A job that is gone on with knows the column by the name that could be stored.
+    // A resumed job knows the column by its storable name.
     const stored = header === raw ? undefined : this.#columns.get(header);
     if (stored !== undefined) {
       this.#columns.set(raw, stored);
@@ -139,7 +139,7 @@ export class ObjectEncoder {
     if (column && this.#columns.size >= this.#maxColumns) {
       throw new RowmillError(
         'FILE_TOO_LARGE',
-        `expected at most ${this.#maxColumns} different keys (ingestMaxColumns), ${JSON.stringify(raw.slice(0, 100))} is one more`,
+        `expected at most ${this.#maxColumns} different keys (ingestMaxColumns), but ${JSON.stringify(raw.slice(0, 100))} is one more`,
       );
     }
     this.#columns.set(raw, column);
@@ -149,7 +149,7 @@ export class ObjectEncoder {
   }
 }
 
-/** Null when a part of it is empty: such a row is like no other. */
+/** Null if a part of the key is empty: such a row has no key and matches no other row. */
 function keyOf(values: unknown[]): string | null {
   const parts: string[] = [];
   for (const value of values) {

@@ -1,5 +1,5 @@
-// Files to items on a real PostgreSQL: what is stored, what is rejected, what ends at once, and what happens when the
-// same file comes again, corrected or cut off.
+// Ingests files on a real PostgreSQL: stored, rejected and refused rows, and files that are submitted again,
+// corrected or cut off.
 import { readXlsx } from 'hucre/xlsx';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -107,7 +107,7 @@ async function refusal(work: Promise<unknown>): Promise<RowmillError> {
 }
 
 describe('a file', () => {
-  it('becomes items in its order, with columns, report and checksum, and the job is sealed', async () => {
+  it('becomes items in order, with columns, report and checksum, and the job is sealed', async () => {
     const jobId = await ingest('Name,Größe\nAnna,1\n"Bo, b",007\n');
     const items = await itemsOf(jobId);
     expect(items.map((item) => item.input)).toEqual([
@@ -132,7 +132,7 @@ describe('a file', () => {
     await checkJob(jobId);
   });
 
-  it('has rejected rows beside its items, with line, reason and text', async () => {
+  it('has its rejected rows stored beside its items, with line, reason and text', async () => {
     const jobId = await ingest('a,b\n1,2\n3\n4,5\n6,7,8\n9,10\n');
     expect((await itemsOf(jobId)).map((item) => item.input.a)).toEqual(['1', '4', '9']);
     expect(await rejectedOf(jobId)).toEqual([
@@ -142,7 +142,7 @@ describe('a file', () => {
     expect((await jobOf(jobId)).ingestReport).toMatchObject({ read: 5, stored: 3, rejected: 2 });
   });
 
-  it('with rows that the schema refuses has them as errors at once, and the rest waits', async () => {
+  it('with rows that the schema refuses has them as errors immediately, and the other rows wait', async () => {
     const jobId = await ingest('sku,quantity\na,1\nb,x\nc,3\n,4\n', products);
     expect(await resultsOf(jobId)).toEqual([
       {
@@ -159,13 +159,13 @@ describe('a file', () => {
     await checkJob(jobId);
   });
 
-  it('in which every row is refused by the schema ends by itself', async () => {
+  it('whose rows are all refused by the schema completes its job', async () => {
     const jobId = await ingest('sku,quantity\na,x\nb,y\n', products);
     expect((await jobOf(jobId)).state).toBe('DONE');
     await checkJob(jobId);
   });
 
-  it('without rows ends by itself', async () => {
+  it('without rows completes its job', async () => {
     const jobId = await ingest('a,b\n');
     expect(await jobOf(jobId)).toMatchObject({ state: 'DONE', itemCount: 0 });
     await checkJob(jobId);
@@ -215,7 +215,7 @@ describe('a file', () => {
     ).toEqual([]);
   });
 
-  it('of JSON lines keeps types, and its columns are found on the way', async () => {
+  it('of JSON lines keeps types, and its columns are found while reading', async () => {
     const jobId = await ingest('{"a":1,"b":[true]}\n{"c":"x","a":2.5,"__proto__":{"z":1}}\nnot json\n');
     expect(
       await database.query('select input::text as text from items where job_id = $1 order by seq', [jobId]),
@@ -229,7 +229,7 @@ describe('a file', () => {
     expect(await rejectedOf(jobId)).toMatchObject([{ line: 3, raw: 'not json' }]);
   });
 
-  it('whose rejected rows are too many ends the job with the reason', async () => {
+  it('with too many rejected rows fails the job with the reason', async () => {
     const text = `a,b\n${'1,2\n'.repeat(40)}${'3\n'.repeat(12)}`;
     const context = database.context({ ingestMaxRejectedRows: 10 });
     const jobId = await submit(context, plain, text);
@@ -242,7 +242,7 @@ describe('a file', () => {
     expect(await queuedOf(jobId)).toEqual([]);
   });
 
-  it('that did not arrive whole is refused, and no job is made', async () => {
+  it('that is incomplete is refused, and no job is created', async () => {
     const context = database.context();
     const before = await database.query('select count(*)::int from jobs');
     const bytes = chunks('a,b\n1,2\n');
@@ -267,7 +267,7 @@ describe('a file', () => {
 });
 
 describe('the same file again', () => {
-  it('is the same job for the same owner, also when both arrive at once', async () => {
+  it('is the same job for the same owner, even if both arrive at the same time', async () => {
     const context = database.context();
     const text = 'a,b\nsame,1\n';
     const [first, second] = await Promise.all([submit(context, plain, text), submit(context, plain, text)]);
@@ -278,7 +278,7 @@ describe('the same file again', () => {
     expect(await itemsOf(first!)).toHaveLength(1);
   });
 
-  it('is another job for another owner, with other parameters, read another way, or when a person says so', async () => {
+  it('is another job for another owner, with other parameters or format options, or with again', async () => {
     const context = database.context();
     const text = 'a;b\nother,1\n';
     const ids = await Promise.all([
@@ -347,7 +347,7 @@ describe('a corrected file', () => {
     await checkJob(jobId);
   });
 
-  it('is refused for a job that runs, has another key or another pipeline', async () => {
+  it('is refused for a job that is running, or has another key or pipeline', async () => {
     const running = await ingest('sku,quantity\nrunning,1\n', products);
     const options = { updatesJobId: running };
     expect((await refusal(ingest(corrected, products, options))).message).toContain('to be finished');
@@ -361,14 +361,14 @@ describe('a corrected file', () => {
     expect((await refusal(ingest(corrected, products, { updatesJobId: nobody }))).code).toBe('JOB_NOT_FOUND');
   });
 
-  it('or any file may name a key once: later rows with it are rejected and say where it was', async () => {
+  it('may contain a key once, as any file: later rows with it are rejected, with the first position', async () => {
     const rows = Array.from({ length: 200 }, (_, n) => `k${n},${n}`);
     rows.splice(150, 0, 'k3,9');
     rows.splice(5, 0, 'k4,9');
     const jobId = await ingest(`sku,quantity\n${rows.join('\n')}\n`, products, {}, { ingestMinRows: 64 });
     expect(await rejectedOf(jobId)).toEqual([
-      { line: 7, reason: 'the key "k4" is on line 6 already', raw: expect.any(String) },
-      { line: 153, reason: 'the key "k3" is in row 4 already', raw: expect.any(String) },
+      { line: 7, reason: 'the key "k4" already appears on line 6', raw: expect.any(String) },
+      { line: 153, reason: 'the key "k3" already appears in row 4', raw: expect.any(String) },
     ]);
     expect((await jobOf(jobId)).itemCount).toBe(200);
   });
@@ -392,7 +392,7 @@ describe('an ingest that was interrupted', () => {
     return { jobId, context };
   }
 
-  it('goes on at its checkpoint and ends with the same items, rejected rows and checksum', async () => {
+  it('resumes at its checkpoint and gives the same items, rejected rows and checksum', async () => {
     const whole = await ingest(text, plain, { again: true });
     const { jobId, context } = await interrupted(5);
     const stored = (await jobOf(jobId)).itemCount;
@@ -407,7 +407,7 @@ describe('an ingest that was interrupted', () => {
     await checkJob(jobId);
   });
 
-  it('is gone on with by any process that knows the pipeline', async () => {
+  it('is resumed by any process that knows the pipeline', async () => {
     const { jobId, context } = await interrupted(3);
     await database.query("update jobs set created_at = now() - interval '1 minute' where job_id = $1", [
       jobId,
@@ -417,7 +417,7 @@ describe('an ingest that was interrupted', () => {
     expect(await jobOf(jobId)).toMatchObject({ itemCount: 495, state: 'QUEUED' });
   });
 
-  it('is found although ten that are older cannot be read', async () => {
+  it('is found although ten older ones cannot be read', async () => {
     const context = database.context();
     const many = definePipeline({ name: 'many', phases: [{ name: 'only', run: () => null }] });
     const jobIds: string[] = [];
@@ -428,7 +428,7 @@ describe('an ingest that was interrupted', () => {
     expect([...found].sort()).toEqual(jobIds.sort());
   });
 
-  it('is left alone while somebody reads it', async () => {
+  it('is left alone while another process reads the file', async () => {
     const { jobId, context } = await interrupted(3);
     await database.query(
       "update jobs set ingest_token = gen_random_uuid(), ingest_expires_at = now() + interval '1 minute' where job_id = $1",
@@ -437,7 +437,7 @@ describe('an ingest that was interrupted', () => {
     expect((await refusal(ingestJob(context, jobId, plain))).code).toBe('JOB_CONFLICT');
   });
 
-  it('ends with the reason when the stored file is not the one it began with', async () => {
+  it('fails with the reason if the stored file is not the one it started with', async () => {
     const { jobId, context } = await interrupted(3);
     const { blobKey } = (await jobOf(jobId)).source!;
     await context.blobs.put(blobKey, chunks(text.replace('row 3', 'row 4'), 1000));
@@ -446,7 +446,7 @@ describe('an ingest that was interrupted', () => {
     await context.blobs.put(blobKey, chunks(text, 1000));
   });
 
-  it('stays open when the blob store is down, and ends with the reason when the file is gone from it', async () => {
+  it('stays open while the blob store is down, and fails with the reason if the file is gone from it', async () => {
     const { jobId, context } = await interrupted(3);
     const { blobKey } = (await jobOf(jobId)).source!;
     await context.blobs.delete(blobKey);
@@ -457,7 +457,7 @@ describe('an ingest that was interrupted', () => {
     });
   });
 
-  it('that a zombie goes on with after it was taken over stores nothing', async () => {
+  it('stores nothing from a zombie after it was taken over', async () => {
     const { jobId, context } = await interrupted(2);
     const stolen = new Promise<number>((resolve) => {
       const off = context.events.on('items.added', () => {
@@ -517,7 +517,7 @@ describe('a workbook', () => {
     ],
   });
 
-  it('comes back as the workbook it was: numbers, dates and booleans typed, texts that look like them text', async () => {
+  it('is exported with its types: numbers, dates and booleans, and texts that look like them as text', async () => {
     const jobId = await ingest(WORKBOOK);
     expect((await itemsOf(jobId)).map(({ input }) => input)[0]).toEqual({
       n: '0.1',
@@ -544,7 +544,7 @@ describe('a workbook', () => {
       ['42', '2024-03-01', 'soon', '=1+1', true, 7],
       ['12345678901234567', new Date('2024-02-01T00:00:00Z'), null, expect.anything(), false, '1e5'],
     ]);
-    // Read again by Rowmill, each cell is the text that it was, and typed as it was.
+    // When Rowmill reads the export, each cell has the same text and type.
     const again = await ingest(Buffer.concat(chunksOfExport), plain);
     const inputs = (await itemsOf(again)).map(({ input }) => input);
     expect(inputs).toMatchObject((await itemsOf(jobId)).map(({ input }) => input));

@@ -1,6 +1,6 @@
-// Reads the file of a job into items, from where the last batch ended to the seal. Leased: one process at a time, and
-// whoever comes after a crash goes on at the checkpoint. A file that cannot be read ends the job; anything that may
-// pass (database, blob store) leaves it open to be gone on with.
+// Reads the file of a job into items, from the last stored batch to the seal. A lease allows one process at a time;
+// after a crash the next process resumes at the checkpoint. A file that cannot be read fails the job. Transient
+// errors (database, blob store) leave the job open, to be resumed.
 
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { IngestReport, JobSource } from '../core/files/file-format.ts';
@@ -27,7 +27,7 @@ import { optionsToReadAgain, readLimits } from './read-options.ts';
 import { MAX_RAW_LENGTH, type ReadRow, type RejectedRow, type RowReader } from './row-reader.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
-/** Nothing that waits would make these files readable. */
+/** Errors of the file itself: waiting does not make it readable. */
 const FILE_ERRORS: string[] = [
   'FILE_INVALID',
   'FILE_UNSUPPORTED',
@@ -41,7 +41,7 @@ const FILE_ERRORS: string[] = [
 
 const MAX_REASON_LENGTH = 2000;
 
-/** True when the job is sealed; false when it was stopped by the signal, or cancelled meanwhile. */
+/** True if the job is sealed; false if the signal stopped the read, or the job was cancelled meanwhile. */
 export async function ingestJob(
   context: EngineContext,
   jobId: string,
@@ -87,7 +87,7 @@ export async function ingestJob(
   }
 }
 
-/** What would come again however often the file is read; null: it may pass. */
+/** The error, if it would recur however often the file is read; null if it is transient. */
 function refusalOf(error: unknown): RowmillError | null {
   if (error instanceof RowmillError) return FILE_ERRORS.includes(error.code) ? error : null;
   const state = (error as { code?: unknown } | null)?.code;
@@ -107,7 +107,7 @@ function refuseUnlessSealed(job: Job): boolean {
   if (INGEST_STATES.includes(job.state)) {
     throw new RowmillError(
       'JOB_CONFLICT',
-      `another process reads the file of job ${job.jobId}; its lease ends in ${Math.ceil((job.ingestLeaseMs ?? 0) / 1000)} s`,
+      `another process is reading the file of job ${job.jobId}; its lease ends in ${Math.ceil((job.ingestLeaseMs ?? 0) / 1000)} s`,
       { hint: 'Wait for it, or stop it and try again.' },
     );
   }
@@ -156,7 +156,7 @@ async function readFile(
         await waiting;
         signal.throwIfAborted();
       }
-      // The batch under way takes a handful of round trips, and each waits for the loop to turn.
+      // Storing a batch takes a handful of round trips, and each waits for the event loop to turn.
       await turnOfLoop();
     }
     if (toSkip > 0) throw changedFile(job);
@@ -166,7 +166,7 @@ async function readFile(
   return withRows(path, optionsToReadAgain(source), readLimits(context.settings), read, signal);
 }
 
-/** Without the counts of emitted items, which are the workers'. */
+/** Leaves out the counts of emitted items, which belong to the workers. */
 function readSoFar(report: Partial<IngestReport>): IngestReport {
   const { read = 0, stored = 0, rejected = 0, repaired = 0, invalid = 0, takenOver = 0 } = report;
   return { read, stored, rejected, repaired, invalid, takenOver };
@@ -198,7 +198,7 @@ function encoderFor({ settings }: EngineContext, job: Job, reader: RowReader, pi
       columnTypes: () => undefined,
     };
   }
-  // The columns were settled when the job was made; here each finds its place in the file again.
+  // The columns were fixed when the job was created; here each is matched to its position in the file again.
   const byHeader = mapColumns(reader.headers, null).columns;
   let next = 0;
   const columns = byHeader.map((column) => (column === null ? null : (job.inputColumns[next++] ?? null)));
@@ -217,7 +217,7 @@ function encoderFor({ settings }: EngineContext, job: Job, reader: RowReader, pi
 }
 
 function mixedKinds(line: number): never {
-  throw new Error(`a reader gave a row of another kind on line ${line}`);
+  throw new Error(`the reader returned a row of another kind on line ${line}`);
 }
 
 function encodedText(row: ReadRow, encoded: Encoded | ReadRow): string {
@@ -231,7 +231,7 @@ function rawOf(row: ReadRow): string {
   return text.slice(0, MAX_RAW_LENGTH);
 }
 
-/** A promise only where there is something to wait for: most rows just join the next batch. */
+/** Returns a promise only if there is something to wait for: most rows just join the next batch. */
 function add(
   writer: BatchWriter,
   row: ReadRow,
@@ -241,7 +241,7 @@ function add(
   if (!('ok' in encoded)) return writer.reject(encoded as RejectedRow);
   if (!encoded.ok) return writer.reject({ line: row.line, reason: encoded.reason, raw: rawOf(row) });
   if (!schema) return writer.add(encoded.row, row.line);
-  // As the worker will see it: the row as it is stored.
+  // Check the stored form of the row, which is the one the worker gets.
   const checked = checkInput(schema, JSON.parse(encoded.row.json));
   const addChecked = (result: Checked): Promise<void> | undefined => {
     if (!result.ok) encoded.row.invalid = result.message;
@@ -253,7 +253,7 @@ function add(
 function endsItsReaders({ ingestReport }: Job, takeovers: number): RowmillError {
   return new RowmillError(
     'FILE_STALLS_READER',
-    `reading the file ended or stalled ${takeovers} processes in a row, without one row more than the first ${ingestReport.read ?? 0} (jobMaxTakeovers). Look at the rows after these and at the logs of these processes, then start a new job with the file.`,
+    `reading the file ended or stalled ${takeovers} processes in a row, and none got past the first ${ingestReport.read ?? 0} rows (jobMaxTakeovers). Check the rows after these and the logs of these processes, then start a new job with the file.`,
   );
 }
 
@@ -261,6 +261,6 @@ function changedFile(job: Job): RowmillError {
   return new RowmillError(
     'FILE_INVALID',
     `the file of job ${job.jobId} does not begin with the ${job.ingestReport.read} rows that were read before`,
-    { hint: 'The file or the way it is read has changed. Start a new job with the file.' },
+    { hint: 'The file, or the way it is read, has changed. Start a new job with the file.' },
   );
 }

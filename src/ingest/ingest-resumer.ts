@@ -1,5 +1,5 @@
-// Goes on with files whose reader died: the blob store has the file, the job has the checkpoint, and any process that
-// knows the pipeline can read on.
+// Resumes files whose reader died: the blob store has the file, the job has the checkpoint, and any process that
+// knows the pipeline can continue.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
@@ -22,7 +22,8 @@ export async function resumeIngests(
       const known = pipelines.find((each) => each.name === pipeline)!;
       if (await ingestJob(context, jobId, known, signal)) sealed += 1;
     } catch (error) {
-      // Somebody else was faster, or the file is of no use: its job says so. Whatever it is, the others go on.
+      // Another process took the job, or the file cannot be read; the job records which. The other jobs still get
+      // their turn.
       if (!(error instanceof RowmillError)) unforeseen ??= error;
     }
   }

@@ -1,5 +1,6 @@
-// A process that was killed leaves its lease on a file behind for a few seconds, and two may come with the same file at
-// once: this waits for its turn, or for the other to be done. It also waits for a database that is away.
+// A killed process leaves its lease on a file behind for a few seconds, and two processes may submit the same file at
+// the same time. This waits until the file is free or the other process has finished, and while the database is
+// unreachable.
 
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -10,7 +11,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 
 const LOOK_MS = 500;
 
-/** True when the job is sealed, by whomever; false when the signal stopped it. */
+/** True if the job is sealed, by this process or another; false if the signal stopped the wait. */
 export async function ingestWhenFree(
   context: EngineContext,
   jobId: string,

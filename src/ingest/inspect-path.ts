@@ -1,5 +1,5 @@
-// Opens whatever `rowmill run` takes, to look at its rows: a file, standard input, a pipe, an image, a zip or a folder of
-// images. Nothing is stored; bytes of a pipe are in a temporary file while they are looked at.
+// Opens anything that `rowmill run` accepts, to inspect its rows: a file, standard input, a pipe, an image, a zip or
+// a folder of images. Nothing is stored; the bytes of a pipe are in a temporary file while they are inspected.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';

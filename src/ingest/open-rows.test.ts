@@ -57,18 +57,18 @@ describe('a file is opened by its content', () => {
     }
   });
 
-  it.each([1, 511, 200_000])('also when a gzip is padded with %i zeros', async (zeros) => {
+  it.each([1, 511, 200_000])('even if a gzip is padded with %i zeros', async (zeros) => {
     const padded = Buffer.concat([gzipSync(CSV), Buffer.alloc(zeros)]);
     expect((await open(padded)).rows).toHaveLength(2);
   });
 
-  it('also when a gzip has several members', async () => {
+  it('even if a gzip has several members', async () => {
     expect((await open(Buffer.concat([gzipSync('{"id":1}\n'), gzipSync('{"id":2}\n')]))).rows).toHaveLength(
       2,
     );
   });
 
-  it('also when a small gzip or zip holds megabytes of repeated text', async () => {
+  it('even if a small gzip or zip contains megabytes of repeated text', async () => {
     const text = `id,name\n${`1,${'same '.repeat(1000)}\n`.repeat(1000)}`;
     expect(text.length / gzipSync(text).length).toBeGreaterThan(limits.inflateMaxRatio);
     for (const packed of [gzipSync(text), writeZip([{ name: 'a.csv', data: text }])]) {
@@ -76,7 +76,7 @@ describe('a file is opened by its content', () => {
     }
   });
 
-  it('also when a zip holds what systems add', async () => {
+  it('even if a zip has files that operating systems add', async () => {
     const zip = writeZip([
       { name: 'data.csv', data: CSV },
       { name: '__MACOSX/data.csv', data: 'x' },
@@ -85,7 +85,7 @@ describe('a file is opened by its content', () => {
     expect((await open(zip)).detected).toMatchObject({ format: 'csv', compression: 'zip' });
   });
 
-  it('and nothing is left of what was unpacked, whatever happens', async () => {
+  it('and unpacked files are removed, whatever happens', async () => {
     const path = files.write(gzipSync(CSV));
     const folder = mkdtempSync(join(tmpdir(), 'rowmill-open-rows-'));
     vi.stubEnv('TMPDIR', folder);
@@ -110,10 +110,10 @@ describe('a file is refused', () => {
 
   it.each<[string, Buffer | string, string, string]>([
     ['a gzip that is cut off', gzipSync(text).subarray(0, -9), 'FILE_INCOMPLETE', 'the gzip ends'],
-    ['a gzip of nothing but its head', gzipSync(text).subarray(0, 10), 'FILE_INCOMPLETE', 'the gzip ends'],
+    ['a gzip that ends after its header', gzipSync(text).subarray(0, 10), 'FILE_INCOMPLETE', 'the gzip ends'],
     ['a gzip that is damaged', flip(gzipSync(text), 30), 'FILE_INVALID', 'the gzip is damaged'],
-    ['a gzip with more behind it', behind(gzipSync(text), 'more'), 'FILE_INVALID', 'the gzip is damaged'],
-    ['a gzip with more behind zeros', behind(gzipSync(text), '\0more'), 'FILE_INVALID', 'behind its end'],
+    ['a gzip with data after its end', behind(gzipSync(text), 'more'), 'FILE_INVALID', 'the gzip is damaged'],
+    ['a gzip with data after zeros', behind(gzipSync(text), '\0more'), 'FILE_INVALID', 'after its end'],
     ['a gzip in a gzip', gzipSync(gzipSync(text)), 'FILE_UNSUPPORTED', 'a gzip inside a gzip'],
     [
       'a zip in a gzip',
@@ -175,13 +175,13 @@ describe('a file is refused', () => {
     });
   });
 
-  it('when it is not there', async () => {
+  it('if it does not exist', async () => {
     const path = `${files.write('')}-gone`;
     expect(existsSync(path)).toBe(false);
     await expect(withRows(path, {}, limits, async () => {})).rejects.toMatchObject({ code: 'FILE_INVALID' });
   });
 
-  it('when it inflates to one byte more than allowed, and not to one less', async () => {
+  it('if it inflates to one byte more than allowed, but not at the limit', async () => {
     const bytes = Buffer.byteLength(CSV);
     expect((await open(gzipSync(CSV), {}, { inflateMaxBytes: bytes })).rows).toHaveLength(2);
     await expect(open(gzipSync(CSV), {}, { inflateMaxBytes: bytes - 1 })).rejects.toMatchObject({
@@ -199,7 +199,7 @@ describe('a format that is stated', () => {
     ['jsonl', 'nonsense\n{"a":1}\n', 'jsonl'],
     ['urls', 'url\nhttps://a.example/\n', 'urls'],
     ['json', ' [{"a":1}]', 'json'],
-  ])('as %s is followed where it can be', async (format, content, expected) => {
+  ])('as %s is used if the file fits it', async (format, content, expected) => {
     expect((await open(content, { format })).detected.format).toBe(expected);
     expect((await open(gzipSync(content), { format })).detected.format).toBe(expected);
   });
@@ -214,7 +214,7 @@ describe('a format that is stated', () => {
     ['jsonl', CSV, 'got a table of text'],
     ['urls', CSV, 'got a table of text'],
     ['images', JSONL, 'got JSON lines'],
-  ])('as %s is refused where it does not fit', async (format, content, message) => {
+  ])('as %s is refused if the file does not fit it', async (format, content, message) => {
     await expect(open(content, { format })).rejects.toMatchObject({
       code: 'FILE_INVALID',
       message: expect.stringContaining(message),
@@ -237,7 +237,7 @@ describe('a zip of images', () => {
     });
   });
 
-  it('is none when half of it or more are other files', async () => {
+  it('is not recognized if half of its files or more are other files', async () => {
     const mixed = writeZip([
       { name: 'a.png', data: png(1, 1) },
       { name: 'prices.csv', data: CSV },

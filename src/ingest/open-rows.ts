@@ -1,6 +1,6 @@
-// Opens a local file of rows by what it holds, whatever its name, and removes what was unpacked on the way. Everything
-// that depends on the whole of an untrusted file is found out in a thread, which also reads workbooks. The rows of a text
-// are read here: their readers take time linear in the text, in slices of some hundred kilobytes or one row.
+// Opens a local file of rows by its content, regardless of its name, and removes the files it unpacked. Detection,
+// which depends on the whole of an untrusted file, runs in a thread; so does reading a workbook. Rows of text files
+// are read here: their readers take time linear in the text, in slices of a few hundred kilobytes or one row.
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,10 +21,10 @@ import type { SniffedFormat } from './formats/sniff-format.ts';
 import { unguardRows } from './formats/unguard-rows.ts';
 import type { FormatOptions, ReadLimits, ReadRow, RowReader } from './row-reader.ts';
 
-/** Batches that are read ahead of whoever takes them. */
+/** Batches that the thread reads ahead of the consumer. */
 const BATCHES_AHEAD = 4;
 
-/** What a file is, through one layer of gzip or zip. */
+/** Detects the format of a file, through one layer of gzip or zip. */
 export function sniffFile(path: string, limits: ReadLimits, signal?: AbortSignal): Promise<SniffedFormat> {
   return withThreads({ path, options: {}, limits }, signal, async (start) => {
     const answer = await start('sniff').next();
@@ -33,7 +33,7 @@ export function sniffFile(path: string, limits: ReadLimits, signal?: AbortSignal
   });
 }
 
-/** Runs `work` on the rows of the file; the reader is of no use afterwards. */
+/** Runs `work` on the rows of the file. The reader cannot be used afterwards. */
 export function withRows<T>(
   path: string,
   options: FormatOptions,
@@ -60,7 +60,7 @@ export function withRows<T>(
       detected,
       headers,
       async *rows() {
-        // The thread that found the headers goes on with the rows; another reading needs another thread.
+        // The thread that found the headers continues with the rows; a second read needs a new thread.
         const reading = unread ?? (await open()).thread;
         unread = null;
         try {
@@ -109,7 +109,7 @@ async function* takeRows(thread: FileThread): AsyncGenerator<ReadRow[]> {
   }
 }
 
-/** No thread and nothing that one unpacked is left when `work` has ended. */
+/** When `work` has finished, all threads are stopped and their unpacked files are removed. */
 async function withThreads<T>(
   given: Pick<FileTask, 'path' | 'options' | 'limits'>,
   signal: AbortSignal | undefined,

@@ -1,5 +1,5 @@
-// Rows of a file as they would be stored, for looking at them: no keys, no summaries, and fields without a column are
-// reported with the rest instead of refused.
+// Encodes rows for a preview, as they would be stored but without keys and summaries. Fields without a column are
+// reported with the other problems instead of refused.
 import type { InputColumn } from '../core/items/input-column.ts';
 import { fieldsOf } from '../pipeline/input-schema.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
@@ -10,7 +10,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface PreviewEncoder {
   encode(row: Exclude<ReadRow, { kind: 'rejected' }>): Encoded;
-  /** Columns of the file, as far as it was read. */
+  /** Columns found so far. */
   columns(): { header: string; field: string | null }[];
 }
 

@@ -1,5 +1,5 @@
-// How a file would be read, before anything is stored: what was found out about it, which column goes where, and what is
-// wrong with its first rows.
+// Previews a file before anything is stored: the detected format, the mapping of columns to fields, and the problems
+// of the first rows.
 import type { DetectedFormat, FormatOptions } from '../core/files/file-format.ts';
 import { fieldsOf, type SchemaIssue } from '../pipeline/input-schema.ts';
 import { type InputField, suggestColumns } from '../core/files/map-columns.ts';
@@ -13,23 +13,23 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Rows whose problems are counted in `looked`. */
 const LOOKED_ROWS = 1000;
-/** Rows that are checked against the schema, and the time for it: a server has other work to do. */
+/** Rows to check against the schema, and the time for it: a server has other work to do. */
 const CHECK_BOUNDS: CheckBounds = { rows: 10_000, ms: 2000 };
-/** What the rows that are shown may come to; a file can have rows of megabytes. */
+/** Total size of the rows that are shown; a file can have rows of megabytes. */
 const SHOWN_BYTES = 1_000_000;
 
 export interface PreviewOptions {
-  /** Null: no pipeline is chosen yet. */
+  /** Null if no pipeline is chosen yet. */
   pipeline: Pipeline | null;
   format: FormatOptions;
   mapping: Record<string, string>;
-  /** Rows to show. */
+  /** Number of rows to show. */
   rows: number;
 }
 
 export interface PreviewedRow {
   line: number;
-  /** As it would be stored; null: not at all, or it is too long to be shown. */
+  /** The row as it would be stored; null if it would be rejected, or is too long to show. */
   input: Record<string, unknown> | null;
   problems: SchemaIssue[];
 }
@@ -85,7 +85,7 @@ export function previewFile(
 function missingOf(fields: InputField[], columns: FilePreview['columns']): FilePreview['missing'] {
   const taken = new Set(columns.map(({ field }) => field));
   const names = new Set(fields.map(({ name }) => name));
-  // Columns that feed another field are not what is looked for.
+  // Columns that are mapped to another field are not suggested.
   const free = columns.filter(({ field }) => field !== null && !names.has(field)).map(({ header }) => header);
   return fields
     .filter(({ name }) => !taken.has(name))

@@ -1,4 +1,4 @@
-// How a stored file is read again: as it was detected the first time, so that every reading gives the same rows.
+// Options to read a stored file again, as it was detected the first time, so that every read returns the same rows.
 import type { FormatOptions, JobSource } from '../core/files/file-format.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { ReadLimits } from './row-reader.ts';

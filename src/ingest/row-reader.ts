@@ -1,5 +1,5 @@
-// What every format gives: rows with the place they stand at, and what was found out about the file. A reader never
-// drops a row: it gives it, gives it with a note on what was repaired, rejects it with a reason, or refuses the file.
+// The interface of every format: rows with their line numbers, and the detected format. A reader never drops a row:
+// it returns the row, returns it with a repair note, rejects it with a reason, or refuses the file.
 import type { DetectedFormat } from '../core/files/file-format.ts';
 import type { ColumnProfile } from './formats/csv/column-profiles.ts';
 
@@ -13,19 +13,19 @@ export type {
 export interface RowReader {
   /** Shown to people and stored with the job. */
   readonly detected: DetectedFormat;
-  /** The headers as they stand in the file, for tables. Null for JSON, whose keys are found while reading. */
+  /** For tables, the headers as written in the file. Null for JSON, whose keys are found while reading. */
   readonly headers: string[] | null;
-  /** How lines end, for formats that are read line by line. */
+  /** The line end, for formats that are read line by line. */
   readonly lineEnd?: '\n' | '\r';
   /** For CSV. */
   readonly shape?: CsvShape;
-  /** In the order of the file, the same on every reading. Arrays keep the cost per row small. */
+  /** Rows in the order of the file, the same on every read. Arrays keep the cost per row small. */
   rows(): AsyncGenerator<ReadRow[]>;
 }
 
-/** The usual look of a table's rows, by which odd ones are judged. Found by opening the file; the same each time. */
+/** The typical shape of a table's rows, to judge odd rows by. Found when the file is opened; the same each time. */
 export interface CsvShape {
-  /** Cells that most rows have. */
+  /** Number of cells that most rows have. */
   width: number;
   /** One per column. */
   profiles: ColumnProfile[];
@@ -35,13 +35,13 @@ export type ReadRow = TableRow | ObjectRow | RejectedRow;
 
 export interface TableRow {
   kind: 'cells';
-  /** Where it begins: the line of a text file from 1, the row of a sheet from 1. */
+  /** Where the row begins: line of the text file or row of the sheet, from 1. */
   line: number;
-  /** As many as there are headers. Texts, but for JSON arrays, whose values stay what they are. */
+  /** One per header. Strings, except for JSON arrays, whose values keep their types. */
   cells: unknown[];
-  /** What was done to keep the row, for people. */
+  /** How the row was repaired, shown to people. */
   repair: string | null;
-  /** For workbooks, where a cell is not text: one character per cell, n, b, d, m, t or a blank (core/files/cell-type.ts). */
+  /** For workbooks: the type of each cell as one character, n, b, d, m, t or a blank (core/files/cell-type.ts). */
   types?: string;
 }
 
@@ -56,7 +56,7 @@ export interface RejectedRow {
   kind: 'rejected';
   line: number;
   reason: string;
-  /** The row as it stands in the file, cut to MAX_RAW_LENGTH characters. */
+  /** The row as written in the file, cut to MAX_RAW_LENGTH characters. */
   raw: string;
 }
 

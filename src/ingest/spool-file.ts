@@ -1,4 +1,4 @@
-// Bytes from outside as a file of this machine, for as long as somebody looks at it. Nothing of it stays.
+// Writes bytes from outside to a temporary file for the duration of a function, then removes it.
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

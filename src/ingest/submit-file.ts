@@ -1,5 +1,5 @@
-// A byte stream becomes a job: stored whole, looked at, and written down as a job that is open for its rows. Nothing is
-// created or kept for a file that did not arrive whole, cannot be read or is refused. The same file with the same options
+// Turns a byte stream into a job: stores it whole, detects its format, and creates a job that is open for its rows. A
+// file that is incomplete, unreadable or refused creates nothing and is not kept. The same file with the same options
 // for the same owner is the same job.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -29,13 +29,13 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface FileToSubmit {
   name: string;
-  /** Where it came from: file, upload, folder, s3, ftp, sftp. */
+  /** Origin of the file: file, upload, folder, s3, ftp, sftp. */
   kind: string;
-  /** Name of the watched source and the path there. */
+  /** Name of the watched source, and the path in it. */
   source?: string;
   path?: string;
   bytes: AsyncIterable<Uint8Array>;
-  /** A stream of another length did not arrive whole. */
+  /** A stream of a different length is refused as incomplete. */
   expectedBytes?: number;
 }
 
@@ -44,14 +44,14 @@ export interface SubmitFileOptions<Params = unknown> {
   name?: string;
   params?: Params;
   priority?: number;
-  /** Default: the file, the pipeline, the parameters and the way it is read. */
+  /** Default: derived from the file, the pipeline, the parameters and the format options. */
   idempotencyKey?: string;
-  /** A new job, although the same file may have one. */
+  /** Create a new job even if the same file already has one. */
   again?: boolean;
   format?: FormatOptions;
-  /** Field of the pipeline's input to column of the file. */
+  /** Column of the file for each field of the pipeline's input. */
   mapping?: Record<string, string>;
-  /** Fields that name a row, instead of those of the pipeline. */
+  /** Fields that identify a row, instead of those of the pipeline. */
   key?: readonly string[];
   /** The job that this file corrects: rows that did not change take over its results. */
   updatesJobId?: string;
@@ -59,7 +59,7 @@ export interface SubmitFileOptions<Params = unknown> {
   hold?: boolean;
   trial?: number;
   budget?: JobBudget;
-  /** Refused when its owner has as much as the settings allow. */
+  /** Refuse the job if its owner has reached the quota of the settings. */
   withinQuota?: boolean;
   signal?: AbortSignal;
 }
@@ -97,10 +97,10 @@ async function submitBytes(
   if (file.expectedBytes !== undefined && blob.bytes !== file.expectedBytes) {
     throw new RowmillError(
       'FILE_INCOMPLETE',
-      `expected ${file.name} to have ${file.expectedBytes} bytes, ${blob.bytes} arrived`,
+      `expected ${file.name} to have ${file.expectedBytes} bytes, got ${blob.bytes}`,
     );
   }
-  // One local copy for all looks at it: from S3 each would be a download.
+  // One local copy for detecting and reading: from S3 each would be a download.
   return blobs.withLocalFile(blob.key, async (path) => {
     const { kind } = await sniffFile(path, limits, options.signal);
     const store = (images: AsyncIterable<ImageFile>): Promise<SubmittedFile> =>
@@ -115,7 +115,7 @@ async function* oneImage(name: string, path: string): AsyncGenerator<ImageFile> 
   yield { name, open: () => createReadStream(path) };
 }
 
-/** A set of images is one job with a row for each. */
+/** A set of images is one job with a row per image. */
 export async function submitImages(
   context: EngineContext,
   pipeline: Pipeline,
@@ -127,7 +127,7 @@ export async function submitImages(
   return withFileSet(context, (set) => storeImages(context, pipeline, file, images, set, checked));
 }
 
-/** Before a byte is read: what a pipeline refuses needs no file. */
+/** Parameters are checked before a byte is read: if the pipeline refuses them, the file is not needed. */
 async function withParams(pipeline: Pipeline, options: SubmitFileOptions): Promise<SubmitFileOptions> {
   return { ...options, params: await checkParams(pipeline, options.params) };
 }
@@ -207,7 +207,7 @@ async function submitBlob(
   return { jobId, created, source, columns: look.columns, ignoredColumns: look.ignored };
 }
 
-/** Lines before the header are kept as they are, as far as they can be stored. */
+/** Lines before the header are kept unchanged, except for characters that cannot be stored. */
 function storable(detected: DetectedFormat): DetectedFormat {
   return JSON.parse(replaceUnstorable(JSON.stringify(detected))) as DetectedFormat;
 }
@@ -218,7 +218,7 @@ interface Look {
   ignored: string[];
 }
 
-/** Opens the file once, so that what cannot be read is refused before there is a job. */
+/** Opens the file once, so that an unreadable file is refused before there is a job. */
 async function lookAt(
   context: EngineContext,
   pipeline: Pipeline,
@@ -226,7 +226,7 @@ async function lookAt(
   how: { format: FormatOptions; mapping: Record<string, string>; signal: AbortSignal | undefined },
 ): Promise<Look> {
   const look = async ({ detected, headers }: RowReader): Promise<Look> => {
-    // The keys of JSON are found while it is read, and each row is checked by the schema.
+    // JSON keys are found while reading, and the schema checks each row.
     if (headers === null) return { detected, columns: [], ignored: [] };
     const { columns, ignored } = mapColumns(headers, fieldsOf(pipeline.input), how.mapping);
     return { detected, columns: columns.filter((column) => column !== null), ignored };
@@ -247,7 +247,7 @@ async function checkUpdated(
       'JOB_CONFLICT',
       `job ${jobId} belongs to pipeline ${job.pipeline}, not ${pipeline}`,
       {
-        hint: 'A corrected file runs through the pipeline of the first one.',
+        hint: 'Submit the corrected file to the pipeline of the original job.',
       },
     );
   }
@@ -260,7 +260,7 @@ async function checkUpdated(
   }
   if (!isFinished(job.state)) {
     throw new RowmillError('JOB_CONFLICT', `expected job ${jobId} to be finished, it is ${job.state}`, {
-      hint: 'Wait until it is done: its results are what the corrected file takes over.',
+      hint: 'Wait until it has finished: the corrected file takes over its results.',
     });
   }
 }

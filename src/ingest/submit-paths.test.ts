@@ -1,5 +1,5 @@
-// Every format on its whole way: from a file of this machine through the blob store to items, read twice (once to look,
-// once to store), and images to handlers that open them.
+// Every format end to end: from a local file through the blob store to items, read twice (once to detect, once to
+// store), and images to handlers that open them.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ describe('a file becomes items', () => {
     }
   });
 
-  it('not when it is not there', async () => {
+  it('but not if it does not exist', async () => {
     await expect(inputsOf(join(folder, 'nothing.csv'))).rejects.toMatchObject({ code: 'FILE_INVALID' });
   });
 });
@@ -118,18 +118,18 @@ describe('images become items', () => {
     expect(inputs).toMatchObject(images);
   });
 
-  it('from one file, and those that are none are rejected', async () => {
+  it('from one file, and files that are not images are rejected', async () => {
     expect((await inputsOf(file('red.png', red))).inputs).toMatchObject([images[0]]);
     expect(await inputsOf(file('red.png', red), file('text.png', 'no image'))).toMatchObject({ rejected: 1 });
   });
 
-  it('not when none of the files is one: several files of rows are no job', async () => {
+  it('but not if none of the files is an image: several files of rows are refused', async () => {
     const empty = join(folder, 'nothing-in-it');
     mkdirSync(empty);
     for (const paths of [[file('one.csv', csv), file('two.csv', csv)], [empty]]) {
       await expect(inputsOf(...paths)).rejects.toMatchObject({
         code: 'FILE_UNSUPPORTED',
-        message: `expected images, none of the ${paths.length === 2 ? 2 : 0} files is one`,
+        message: `expected images, but none of the ${paths.length === 2 ? 2 : 0} files is one`,
       });
     }
   });

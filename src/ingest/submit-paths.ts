@@ -1,6 +1,5 @@
-// Files of this machine, as a person names them on the command line: one file of rows, or images (several files, or a
-// folder of them).
-// The library calls it `createFileJob`.
+// Submits local files as named on the command line: one file of rows, or images (several files, or a folder of them).
+// The library exports it as `createFileJob`.
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -12,7 +11,7 @@ import type { ImageFile } from './formats/read-images.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile, submitImages } from './submit-file.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
-/** Instead of a file: what another program writes. */
+/** The path that means standard input. */
 export const STANDARD_INPUT = '-';
 
 export async function submitPaths(
@@ -36,10 +35,10 @@ export async function submitPaths(
   }
   const handle = await reading(first, open(first));
   try {
-    // The size of the file that is open, not of whatever has its name later: one that grows is refused.
+    // The size of the open file, not of a file that gets its name later. A file that grows meanwhile is refused.
     const stats = await handle.stat();
     const file = { kind: 'file', name: basename(first), bytes: readAll(handle) };
-    // A pipe does not know its size.
+    // A pipe has no size.
     const expected = stats.isFile() ? { expectedBytes: stats.size } : {};
     return await submitFile(context, pipeline, { ...file, ...expected }, options);
   } finally {
@@ -59,14 +58,18 @@ export async function filesIn(folder: string): Promise<string[]> {
     .sort();
 }
 
-/** Several files of rows are a mistake, and would end as a job without a row. */
+/** Several files of rows are a mistake: they would become a job without rows. */
 export async function checkHasImage(paths: string[]): Promise<void> {
   for (const path of paths) {
     if (isImageType(identifyBytes(await readHead(path)))) return;
   }
-  throw new RowmillError('FILE_UNSUPPORTED', `expected images, none of the ${paths.length} files is one`, {
-    hint: 'Only images may come many at once. Give each file of rows by itself.',
-  });
+  throw new RowmillError(
+    'FILE_UNSUPPORTED',
+    `expected images, but none of the ${paths.length} files is one`,
+    {
+      hint: 'Only images can be submitted together. Submit each file of rows separately.',
+    },
+  );
 }
 
 export async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {

@@ -1,4 +1,4 @@
-// Makes a job of an upload that came in parts: they are read one after the other, as if they had come at once.
+// Creates a job from an upload that came in parts. The parts are read one after the other, as one stream.
 import { createHash } from 'node:crypto';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -17,9 +17,13 @@ export async function submitUpload(
   { sha256, ...options }: SubmitFileOptions & { sha256?: string },
 ): Promise<{ jobId: string; created: boolean }> {
   if (received < bytes)
-    throw new RowmillError('FILE_INCOMPLETE', `${received} of the ${bytes} bytes of ${name} are there`, {
-      hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
-    });
+    throw new RowmillError(
+      'FILE_INCOMPLETE',
+      `only ${received} of the ${bytes} bytes of ${name} have arrived`,
+      {
+        hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
+      },
+    );
   const keys = await listUploadParts(context.db, uploadId);
   const file = {
     kind: 'upload' as const,
@@ -29,7 +33,7 @@ export async function submitUpload(
   };
   const { jobId, created } = await submitFile(context, pipeline, file, options);
   await retryPassing(() => finishUpload(context.db, uploadId, jobId));
-  // What stays is removed with the upload.
+  // Parts that remain are removed with the upload.
   await removeParts(context, uploadId).catch(() => {});
   return { jobId, created };
 }
@@ -46,7 +50,7 @@ async function* joinParts(
       yield chunk as Buffer;
     }
   if (sha256 !== undefined && hash.digest('hex') !== sha256)
-    throw new RowmillError('FILE_INCOMPLETE', 'the file is not what its checksum says', {
-      hint: 'The upload is kept as it arrived. Correct the checksum, or send the file as another upload.',
+    throw new RowmillError('FILE_INCOMPLETE', 'the file does not match its checksum', {
+      hint: 'The upload is kept as it arrived. Correct the checksum, or send the file as a new upload.',
     });
 }

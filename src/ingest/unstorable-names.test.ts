@@ -1,5 +1,5 @@
-// Files with names and values that PostgreSQL cannot hold, and what becomes of a job whose file fails in a way that
-// nobody foresaw: nothing stays open for ever, and nothing keeps other files from being read.
+// Files with names and values that PostgreSQL cannot store, and jobs whose file fails in an unforeseen way: no job
+// stays open forever, and no file keeps others from being read.
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
@@ -29,7 +29,7 @@ const inputsOf = async (jobId: string) =>
 const rejectedOf = (jobId: string) =>
   database.query('select line::int, reason from rejected_rows where job_id = $1 order by ordinal', [jobId]);
 
-describe('a name that PostgreSQL cannot hold', () => {
+describe('a name that PostgreSQL cannot store', () => {
   it.each([
     ['NUL', Buffer.from('id,na\0me\n1,a\n2,b\n')],
     ['half a surrogate pair', Buffer.from('id,na\ud800me\n1,a\n2,b\n', 'utf16le')],
@@ -55,7 +55,7 @@ describe('a name that PostgreSQL cannot hold', () => {
     expect(await inputsOf(jobId)).toHaveLength(3);
   });
 
-  it('in a key of JSON becomes U+FFFD, and is one column when the file is read on', async () => {
+  it('in a JSON key becomes U+FFFD, and stays one column when the file is resumed', async () => {
     const text = '{"a\\u0000b":1,"\\ud800":2}\n{"a\\u0000b":3}\n{"a\\u0000b":4}\n';
     const context = database.context({ ingestMinRows: 1, ingestMaxRows: 1 });
     const jobId = await submit(context, text, 'rows.jsonl');
@@ -76,7 +76,7 @@ describe('a name that PostgreSQL cannot hold', () => {
 });
 
 describe('JSON that is nested too deeply', () => {
-  it.each([1001, 5000, 100_000])('is rejected by its row, and the file goes on: %i levels', async (depth) => {
+  it.each([1001, 5000, 100_000])('rejects its row, and reading continues: %i levels', async (depth) => {
     const context = database.context();
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
     const jobId = await submit(context, `{"a":1}\n{"a":${deep}}\n{"a":3}\n`, 'rows.jsonl');
@@ -86,7 +86,7 @@ describe('JSON that is nested too deeply', () => {
   });
 });
 
-describe('a file that fails in a way that nobody foresaw', () => {
+describe('a file that fails in an unforeseen way', () => {
   it('does not keep the others from being read', async () => {
     const context = database.context();
     const first = await submit(context, 'a,b\n1,2\n', 'first.csv');
@@ -113,7 +113,7 @@ describe('a file that fails in a way that nobody foresaw', () => {
     expect((await readJob(context.db, first))!.state).toBe('INGESTING');
   });
 
-  it('ends the job with the reason when reading again cannot help', async () => {
+  it('fails the job with the reason if reading again cannot help', async () => {
     const context = database.context();
     const jobId = await submit(context, 'a,b\n1,2\n');
     await database.query(`

@@ -2,7 +2,7 @@
 import type { ExpectedCsv } from './csv-expected.ts';
 
 export const QUOTES_ARE_TEXT =
-  'Quotes begin cells but do not close them; quotes are read as text. State the quote if they are not.';
+  'Quotes open cells but do not close them, so quotes are read as text. State the quote if that is wrong.';
 
 export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
   {
@@ -130,13 +130,13 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
       '4 3·Jörg',
       '5 4·\ufffd',
     ],
-    warnings: ['The file holds bytes that are not utf-8; they were replaced by U+FFFD.'],
+    warnings: ['The file contains bytes that are not utf-8; they were replaced by U+FFFD.'],
   },
   {
     file: 'truncated-utf8.csv',
     headers: 'id·name',
     rows: ['2 1·Zoë', '3 2·Jörg', '4 3·\ufffd [bytes that are not utf-8 replaced by U+FFFD]'],
-    warnings: ['The file holds bytes that are not utf-8; they were replaced by U+FFFD.'],
+    warnings: ['The file contains bytes that are not utf-8; they were replaced by U+FFFD.'],
   },
   {
     file: 'overlong-utf8.csv',
@@ -147,7 +147,7 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
       '4 3·Åsa',
       '5 4·x\ufffd\ufffdy [bytes that are not utf-8 replaced by U+FFFD]',
     ],
-    warnings: ['The file holds bytes that are not utf-8; they were replaced by U+FFFD.'],
+    warnings: ['The file contains bytes that are not utf-8; they were replaced by U+FFFD.'],
   },
   {
     file: 'cesu-surrogates.csv',
@@ -156,7 +156,7 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
       '2 1·éèàüöä',
       '3 2·\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd [bytes that are not utf-8 replaced by U+FFFD]',
     ],
-    warnings: ['The file holds bytes that are not utf-8; they were replaced by U+FFFD.'],
+    warnings: ['The file contains bytes that are not utf-8; they were replaced by U+FFFD.'],
   },
   { file: 'nul-cells.csv', headers: 'id·na\u0000me', rows: ['2 1·a\u0000b', '3 2·c'] },
   {
@@ -165,7 +165,7 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
     rowCount: 20,
     rows: [`2 0·${'Ann'.padEnd(8, '\0')}`],
     warnings: [
-      'The file holds NUL characters, 100 of them in its first part; they cannot be stored and become U+FFFD.',
+      'The file contains NUL characters, 100 of them in its first part; they cannot be stored and become U+FFFD.',
     ],
   },
   {
@@ -240,7 +240,7 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
       '2 J\ufffdrg·K\ufffdln·1 [bytes that are not utf-8 replaced by U+FFFD]',
       '3 Zo\ufffd·Malm\ufffd·2 [bytes that are not utf-8 replaced by U+FFFD]',
     ],
-    warnings: ['The file holds bytes that are not utf-8; they were replaced by U+FFFD.'],
+    warnings: ['The file contains bytes that are not utf-8; they were replaced by U+FFFD.'],
   },
   {
     file: 'windows-1252.csv',

@@ -27,12 +27,12 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     rows: [
       '2 1·Ann·30·Oslo',
       '3 2·Bob·41·Rome',
-      '4 (expected 4 cells, got 5, and cell 3 (" Anna") does not look like the others of its column: a value may hold a delimiter without quotes)',
+      '4 (expected 4 cells, got 5, and cell 3 (" Anna") does not look like the other values of its column: a value may contain an unquoted delimiter; put it in quotes)',
       '5 4·Cid·20·Bern [1 empty cell beyond the last column dropped]',
       '6 5·Eve··Bonn [1 empty cell beyond the last column dropped]',
     ],
     warnings: [
-      '1 row of the first 5 looked shifted and will be rejected: a value probably holds a delimiter without quotes.',
+      '1 row of the first 5 looked shifted and will be rejected: a value probably contains an unquoted delimiter. Put such values in quotes.',
     ],
   },
   {
@@ -41,11 +41,11 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     rows: [
       '2 1.5·Ann·Oslo',
       '3 2.5·Bob·Rome',
-      '4 (expected 3 cells, got 4, and cell 2 ("5") does not look like the others of its column: a value may hold a delimiter without quotes)',
+      '4 (expected 3 cells, got 4, and cell 2 ("5") does not look like the other values of its column: a value may contain an unquoted delimiter; put it in quotes)',
       '5 4.5·Dora·Bern',
     ],
     warnings: [
-      '1 row of the first 4 looked shifted and will be rejected: a value probably holds a delimiter without quotes.',
+      '1 row of the first 4 looked shifted and will be rejected: a value probably contains an unquoted delimiter. Put such values in quotes.',
     ],
   },
   {
@@ -80,7 +80,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     rows: [
       '2 1·"6 inch pipe·5 [a quote that is not closed was kept as text]',
       '3 2·ok·6',
-      '4 (expected the quote (") opened on line 4 to be closed by one before "," or a line end, found none)',
+      '4 (the quote (") opened on line 4 is not closed: expected a closing quote before "," or a line end)',
       '5 4·Smith, J·7',
       '6 5·x·"8 [a quote that is not closed was kept as text]',
       '7 6·y, z·1',
@@ -171,7 +171,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     refused: {
       code: 'FILE_INVALID',
       message:
-        'expected most rows to fit the 3 columns, got 3 of the first 3 that do not (line 2: expected 3 cells, got 4); the file was read as utf-8, delimiter ",", quote ", header on line 1',
+        'expected most rows to fit the 3 columns, but 3 of the first 3 do not (line 2: expected 3 cells, got 4); the file was read as utf-8, delimiter ",", quote ", header on line 1',
     },
   },
   {
@@ -196,7 +196,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     refused: {
       code: 'FILE_INVALID',
       message:
-        'expected most rows to fit the 3 columns, got 5 of the first 6 that do not (line 3: expected 3 cells, got 1); the file was read as utf-8, delimiter ",", quote ", header on line 1',
+        'expected most rows to fit the 3 columns, but 5 of the first 6 do not (line 3: expected 3 cells, got 1); the file was read as utf-8, delimiter ",", quote ", header on line 1',
     },
   },
   { file: 'multi-line-cells.csv', headers: 'id·text', rows: ['2 1·first\nsecond\n\nfourth', '6 2·plain'] },
@@ -264,7 +264,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     preamble: 'Report 2024',
     headers: 'name·age',
     rows: ['3 Ann·31', '4 Bob·42'],
-    warnings: ['The first line was not read as rows.'],
+    warnings: ['The first line was not read as a row.'],
   },
   {
     file: 'preamble-padded.csv',
@@ -327,7 +327,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     preamble: 'sep=;',
     headers: 'id·name',
     rows: ['3 1·Ann, the first', '4 2·Bob'],
-    warnings: ['The first line was not read as rows.'],
+    warnings: ['The first line was not read as a row.'],
   },
   {
     file: 'short-rows.csv',

@@ -40,7 +40,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
   [
     'a JSON array of scalars',
     '[1, {"a":1}, null]',
-    { refused: 'FILE_INVALID', saying: 'got 2 of the first 3 that do not' },
+    { refused: 'FILE_INVALID', saying: 'but 2 of the first 3 do not' },
   ],
   [
     'a JSON array, minified',
@@ -85,7 +85,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
   [
     'a workbook with values beside the table',
     writeWorkbook({ sheets: [{ name: 'S', data: `${A1}<row r="2"><c r="C2"><v>1</v></c></row>` }] }),
-    { refused: 'FILE_INVALID', saying: 'got 1 of the first 1 that do not' },
+    { refused: 'FILE_INVALID', saying: 'but 1 of the first 1 do not' },
   ],
   [
     'a workbook with macros',
@@ -176,7 +176,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
   ],
   ['HTML called .xls', '<html><table><tr><td>1', { refused: 'FILE_UNSUPPORTED', saying: 'HTML' }],
   [
-    'an XML spreadsheet of 2003',
+    'an Excel 2003 XML spreadsheet',
     '<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?><Workbook/>',
     { refused: 'FILE_UNSUPPORTED', saying: '2003' },
   ],

@@ -1,9 +1,9 @@
-// Counts the control characters that tell binary data from text. NUL alone does not make a file binary: some programs
-// pad texts with it.
+// Counts the control characters that distinguish binary data from text. NUL alone does not make a file binary: some
+// programs pad text with it.
 
 export interface ControlCount {
   nuls: number;
-  /** Other control characters that texts do not have. */
+  /** Other control characters that do not occur in text. */
   others: number;
 }
 
@@ -19,10 +19,10 @@ export function countControls(text: string): ControlCount {
 }
 
 const MAX_OTHER_SHARE = 0.01;
-/** Above it the text is in UTF-32, or mostly nothing. */
+/** With a larger share, the text is UTF-32 or mostly padding. */
 const MAX_NUL_SHARE = 0.5;
 
-/** Nothing but NULs is strange in the text. */
+/** Whether NUL is the only unusual character in the text. */
 export function hasOnlyNuls({ others }: ControlCount, length: number): boolean {
   return others <= length * MAX_OTHER_SHARE;
 }

@@ -10,7 +10,7 @@ import type { FromFileThread, ToFileThread } from './file-threads.ts';
 const files = useTestFiles();
 
 describe('the thread of a workbook', () => {
-  it('sends as many batches as it was asked for, and not one more', async () => {
+  it('sends exactly as many batches as requested', async () => {
     const writer = new XlsxStreamWriter({ name: 'S', columns: [{ header: 'n' }] });
     for (let i = 0; i < 5000; i += 1) writer.addRow([i]);
     const path = files.write(Buffer.from(await writer.finish()));
@@ -28,7 +28,7 @@ describe('the thread of a workbook', () => {
     say({ kind: 'task', task });
     try {
       await once(thread, 'message');
-      // That nothing comes can only be seen by waiting; the whole sheet takes it a fraction of this.
+      // Only waiting can show that nothing more comes. The whole sheet takes a fraction of this time.
       await waitMs(300);
       expect(seen).toEqual(['opened']);
       say({ kind: 'more' });

@@ -1,5 +1,6 @@
-// The thread behind file-threads.ts: finds out what an untrusted file is, opens it, and reads the rows of a workbook, as
-// many batches ahead as it was asked for. It may be ended at any time and keeps nothing but the folder that it was given.
+// The thread behind file-threads.ts: detects the format of an untrusted file, opens it, and reads the rows of a
+// workbook, as many batches ahead as requested. It may be terminated at any time and writes only to the folder of its
+// task.
 import { parentPort } from 'node:worker_threads';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadRow } from '../row-reader.ts';
@@ -56,7 +57,7 @@ async function run(task: FileTask): Promise<void> {
       text: { path: file.path, ...lines },
     });
   } catch (error) {
-    // Another error is a fault of this program and ends the thread loudly.
+    // Any other error is a bug and ends the thread with an 'error' event.
     if (!(error instanceof RowmillError)) throw error;
     const { code, message, hint } = error;
     tell({ kind: 'failed', code, message, hint });

@@ -1,4 +1,4 @@
-// What a thread that reads an untrusted file may cost, and when it is ended.
+// The limits of a thread that reads an untrusted file, and when it is terminated.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { sniffFile, withRows } from '../open-rows.ts';
 
 const files = useTestFiles();
 const limits = shippedLimits();
-/** Where files are unpacked: other processes use the common one. */
+/** A separate temporary folder for unpacked files: other processes use the common one. */
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-threads-test-'));
 vi.stubEnv('TMPDIR', folder);
 afterAll(() => {
@@ -19,11 +19,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Text that could be a table in many dialects: finding out which takes the thread a tenth of a second and more. */
+/** Text that could be a table in many dialects: detecting which takes the thread at least a tenth of a second. */
 const MANY_DIALECTS = `a,b;c|d\te:f^g~h "x" 'y'\n`.repeat(10_000);
 
 describe('a file that keeps its thread busy for too long', () => {
-  it('is refused with the setting that says how long, and the next one is read', async () => {
+  it('is refused with the name of the setting, and the next file is read', async () => {
     const path = files.write(MANY_DIALECTS);
     const reading = withRows(path, {}, { ...limits, fileBusyMs: 2 }, async () => 'read');
     await expect(reading).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe('a file that keeps its thread busy for too long', () => {
     expect(headers).toEqual(['a', 'b']);
   });
 
-  it('leaves nothing of what it unpacked', async () => {
+  it('leaves no unpacked files behind', async () => {
     const path = files.write(gzipSync(MANY_DIALECTS));
     const unpacked = await withRows(path, {}, limits, async () => readdirSync(folder));
     expect(unpacked).toHaveLength(1);
@@ -45,8 +45,8 @@ describe('a file that keeps its thread busy for too long', () => {
   });
 });
 
-describe('a file that nobody wants any more', () => {
-  it('is not looked at further when its caller goes', async () => {
+describe('a file whose caller aborts', () => {
+  it('is not opened any further', async () => {
     const stop = new AbortController();
     const reading = withRows(files.write(MANY_DIALECTS), {}, limits, async () => 'read', stop.signal);
     stop.abort(new Error('the client went away'));
@@ -54,7 +54,7 @@ describe('a file that nobody wants any more', () => {
     await expect(sniffFile(files.write('a'), limits, stop.signal)).rejects.toThrow('the client went away');
   });
 
-  it('gives no more rows of a workbook when its caller goes', async () => {
+  it('yields no more rows if it is a workbook', async () => {
     const data = Array.from({ length: 3000 }, (_, n) => `<row r="${n + 1}"><c><v>${n}</v></c></row>`).join(
       '',
     );
@@ -74,7 +74,7 @@ describe('a file that nobody wants any more', () => {
 });
 
 describe('a workbook', () => {
-  it('in which two sheets are one part is refused', async () => {
+  it('in which two sheets share a part is refused', async () => {
     const parts = workbookParts({
       sheets: [
         { name: 'One', data: '' },
@@ -89,7 +89,7 @@ describe('a workbook', () => {
     });
   });
 
-  it('of more sheets than a person makes is refused', async () => {
+  it('with too many sheets is refused', async () => {
     const sheets = Array.from({ length: 1001 }, (_, n) => ({ name: `S${n}`, data: '' }));
     await expect(withRows(files.write(writeWorkbook({ sheets })), {}, limits, allRows)).rejects.toMatchObject(
       {

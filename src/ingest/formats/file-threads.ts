@@ -1,6 +1,6 @@
-// Untrusted files are looked at in threads: what makes a parser slow or large costs a thread, not the server. A thread is
-// ended when it is busy for too long without giving anything, when its memory is used up, and when nobody wants its answer
-// any more. One that only looked at a file waits for the next.
+// Untrusted files are parsed in threads: input that makes a parser slow or large costs a thread, not the server. A
+// thread is terminated when it is busy for too long without a message, when its memory is used up, and when its
+// caller aborts. A thread that only detected or opened a text file is reused for the next file.
 import { Worker } from 'node:worker_threads';
 import type { ErrorCode } from '../../core/errors/error-registry.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -14,13 +14,13 @@ import { tooMuchMemory } from './xlsx/shared-strings.ts';
 export interface FileTask {
   kind: 'sniff' | 'open';
   path: string;
-  /** For what is unpacked; the thread makes it. */
+  /** Folder for unpacked files; the thread creates it. */
   folder: string;
   options: FormatOptions;
   limits: ReadLimits;
 }
 
-/** `more` asks for one more batch of rows. */
+/** `more` requests one more batch of rows. */
 export type ToFileThread = { kind: 'task'; task: FileTask } | { kind: 'more' };
 
 export interface OpenedFile {
@@ -28,7 +28,7 @@ export interface OpenedFile {
   detected: DetectedFormat;
   headers: string[] | null;
   shape?: CsvShape | undefined;
-  /** Where a text is and how it is read; null: its rows come from the thread. */
+  /** Path and line format of a text file; null if the rows come from the thread. */
   text: (TextLines & { path: string }) | null;
 }
 
@@ -40,14 +40,14 @@ export type FromFileThread =
   | { kind: 'failed'; code: ErrorCode; message: string; hint: string };
 
 export interface FileThread {
-  /** The next message; a failure of the thread is thrown. */
+  /** Returns the next message; throws if the thread failed. */
   next(): Promise<FromFileThread>;
   askForMore(): void;
   stop(): Promise<void>;
 }
 
-export const READ_AFTER_CLOSE = 'the rows of a file cannot be read after the work on it has ended';
-/** Threads that wait for a file, per size of their memory: a new one takes 50 ms. */
+export const READ_AFTER_CLOSE = 'the rows of a file cannot be read after the file is closed';
+/** Idle threads to keep, per memory size: a new one takes 50 ms. */
 const MAX_IDLE = 2;
 const idle = new Map<number, IdleWorker[]>();
 
@@ -79,7 +79,7 @@ export function startFileThread(task: FileTask, signal?: AbortSignal): FileThrea
   const onMessage = (message: FromFileThread): void => {
     busy.progress();
     messages.push(message);
-    // A workbook leaves a large heap behind.
+    // A thread that read a workbook is not reused: its heap is large.
     isReusable = message.kind === 'sniffed' || (message.kind === 'opened' && message.text !== null);
     if (isReusable || message.kind === 'end' || message.kind === 'failed') busy.stop();
     arrive();
@@ -106,7 +106,7 @@ export function startFileThread(task: FileTask, signal?: AbortSignal): FileThrea
     async stop() {
       busy.stop();
       signal?.removeEventListener('abort', onAbort);
-      // A reader that is still at it must not take this for the end of the sheet.
+      // A reader that is still waiting must not take this for the end of the sheet.
       messages.length = 0;
       failure ??= new Error(READ_AFTER_CLOSE);
       arrive();
@@ -129,7 +129,7 @@ function takeWorker(memoryMb: number): Worker {
   });
 }
 
-/** False when enough threads wait already. */
+/** False if enough threads are idle already. */
 function keepWorker(worker: Worker, memoryMb: number): boolean {
   const kept = idle.get(memoryMb) ?? [];
   idle.set(memoryMb, kept);
@@ -145,8 +145,8 @@ function keepWorker(worker: Worker, memoryMb: number): boolean {
 }
 
 /**
- * Node 20 does not tell the CPU time of a thread, but how long its loop was not idle. Waiting for the disk or for
- * somebody to take rows does not count.
+ * Node 20 does not report the CPU time of a thread, but it reports how long its event loop was active. Waiting for the
+ * disk or for the consumer of the rows does not count.
  */
 function watchBusy(worker: Worker, limitMs: number, late: () => void): { progress(): void; stop(): void } {
   const stopped = new AbortController();
@@ -171,6 +171,6 @@ function watchBusy(worker: Worker, limitMs: number, late: () => void): { progres
 function tooBusy(limitMs: number): RowmillError {
   return new RowmillError(
     'FILE_STALLS_READER',
-    `expected the file to give its format or its next rows within ${limitMs} ms of work (fileBusyMs), got nothing`,
+    `expected the format of the file or its next rows within ${limitMs} ms of work (fileBusyMs), got nothing`,
   );
 }

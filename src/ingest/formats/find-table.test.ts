@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findTable, type SampleRow, skipTitles } from './find-table.ts';
 
-/** Cells are separated by bars; an empty text is an empty line, which is no row. */
+/** Cells are separated by bars. An empty text is an empty line, which is not a row. */
 function rowsOf(...lines: string[]): SampleRow[] {
   return lines.flatMap((text, index) =>
     text === '' ? [] : [{ line: index + 1, cells: text.split('|').map((cell) => cell.trim()) }],
@@ -46,21 +46,21 @@ describe('the header of a table', () => {
     expect(find(...lines)).toMatchObject({ line, headerRows: 0, names: null });
   });
 
-  it('keeps names that are too few for the rows, so that a person hears of it', () => {
+  it('keeps names that are too few for the rows, so that the misfit is reported', () => {
     expect(find('Report', 'id|name', '1|2|3|4|5', '6|7|8|9|10')).toMatchObject({
       line: 2,
       names: ['id', 'name'],
     });
   });
 
-  it('is not looked for in a list with a few remarks', () => {
+  it('is not detected in a list with a few remarks', () => {
     const lines = ['alpha', 'beta|see note', 'gamma', 'delta', 'epsilon', 'zeta'];
     expect(find(...lines)).toMatchObject({ line: 1 });
   });
 });
 
 describe('a header of two rows', () => {
-  it('is put together where each row names what the other does not', () => {
+  it('is combined if each row names columns that the other does not', () => {
     expect(find('Name|Id|Scores||', '||Math|Art|PE', 'Ann|1|2|3|4', 'Bob|2|3|4|5')).toMatchObject({
       line: 1,
       headerRows: 2,
@@ -68,7 +68,7 @@ describe('a header of two rows', () => {
     });
   });
 
-  it('tells repeated names apart by their groups, also of years', () => {
+  it('distinguishes repeated names by their groups, even if these are years', () => {
     expect(find('Sales', '|2023||2024|', '|Q1|Q2|Q1|Q2', 'North|1|2|3|4', 'South|5|6|7|8')).toMatchObject({
       line: 2,
       headerRows: 2,
@@ -82,7 +82,7 @@ describe('a header of two rows', () => {
       'a first row of texts with empty cells',
       ['city|mayor|note', 'Rome||old', 'Oslo|Ann|cold', 'Bern|Bo|wet'],
     ],
-  ])('is not made of %s', (_, lines) => {
+  ])('is not detected in %s', (_, lines) => {
     expect(find(...lines)).toMatchObject({ line: 1, headerRows: 1 });
   });
 });
@@ -99,7 +99,7 @@ describe('a row of units', () => {
     expect(find('name|weight|height', row, 'Ann|60|170', 'Bob|80|180')).toMatchObject({ hasUnits });
   });
 
-  it('is not one above texts', () => {
+  it('is not detected above text', () => {
     expect(find('size|colour', 'm|l', 's|red', 'l|blue')).toMatchObject({ hasUnits: false });
   });
 });

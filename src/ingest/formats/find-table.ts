@@ -1,5 +1,5 @@
-// Finds the table in the first rows of a file: the titles above it, the row or two rows that name the columns, a row of
-// units. One mechanism for CSV, workbooks and JSON arrays. Pure: no value is changed by it.
+// Finds the table in the first rows of a file: the titles above it, the one or two rows that name the columns, and a
+// row of units. CSV, workbooks and JSON arrays all use it. Pure: it changes no value.
 import { cellKind } from './csv/cell-kind.ts';
 import { detectHeader, headerEvidence } from './csv/detect-header.ts';
 
@@ -20,7 +20,7 @@ export interface FoundTable {
 }
 
 export const MAX_PREAMBLE_ROWS = 50;
-/** Rows of more than one cell are a table if they are at least this share; fewer are a list with remarks. */
+/** At least this share of the rows of a table has more than one cell. With fewer, the file is a list with remarks. */
 const MIN_TABLE_SHARE = 0.25;
 /** A title fills at most this share of the cells that rows of the table fill. */
 const MAX_TITLE_SHARE = 0.5;
@@ -28,7 +28,7 @@ const UNIT =
   /^([([].{1,20}[)\]]|%|‰|[€$£¥]|eur|usd|gbp|chf|[munpkcd]?(m|g|l|s|hz|w|wh|v|a|pa|j|t)|[kmg](w|wh|hz|pa|j|b)|[mk]?[m][²³23]|c?m\^?[23]|ha|h|hrs?|min|sec|days?|d|weeks?|months?|years?|yrs?|°\s?[cf]|k|bar|psi|ft|in|lbs?|oz|mi|mph|km\/h|m\/s|pcs|stk|stück|bytes|[kmgt]i?b|n\/a|-|–|—)$/i;
 const UNITS_TITLE = /^\(?(units?|einheit(en)?|unités?|unidad(es)?|unità|eenheid)\)?:?$/i;
 
-/** `first`: the table does not begin before this row. `header`: as a person states it. */
+/** `first`: the earliest row of the table. `header`: the option as the user stated it. */
 export function findTable(rows: readonly SampleRow[], first: number, header?: boolean): FoundTable {
   const start = rows[first];
   if (start === undefined) return { first, headerRows: 0, names: null, hasUnits: false };
@@ -46,8 +46,8 @@ export function findTable(rows: readonly SampleRow[], first: number, header?: bo
 }
 
 /**
- * Index of the header or first row, from `from` on: behind titles, which fill few cells. A title must be text, so that a
- * first row of one number stays a row.
+ * Index of the header or first row at or after `from`, past any titles, which fill few cells. A title must be text, so
+ * that a first row with a single number stays a row.
  */
 export function skipTitles(rows: readonly SampleRow[], from: number): number {
   const usual = usualFill(rows.slice(from));
@@ -60,12 +60,12 @@ export function skipTitles(rows: readonly SampleRow[], from: number): number {
   const isAdjacent = above.line === rows[first]!.line - 1;
   if (!isAdjacent || filledCells(above).length < 2) return first;
   if (namesOfTwoRows(rows, first - 1) !== null) return first - 1;
-  // Names that are too few are still the names: that the rows do not fit them is for a person to hear.
+  // A header with too few names is still the header. Rows that do not fit it are reported.
   const evidence = headerEvidence(rows.slice(first).map((row) => row.cells as string[]));
   return evidence < 0 && filledCells(above).every(isName) ? first - 1 : first;
 }
 
-/** The number of cells that rows of the table fill: the median of those that fill more than one. */
+/** The number of cells that rows of the table fill: the median over rows that fill more than one. */
 function usualFill(rows: readonly SampleRow[]): number {
   const fills = rows.map((row) => filledCells(row).length).filter((fill) => fill > 1);
   if (fills.length < rows.length * MIN_TABLE_SHARE) return 0;
@@ -80,8 +80,9 @@ function isTitle(row: SampleRow, usual: number): boolean {
 }
 
 /**
- * The names of a header of two rows: the upper one names groups of columns, or columns that the lower one does not. A
- * name that repeats in the lower row gets the name of its group in front. Null when the two rows are not such a header.
+ * The names of a header of two rows: the upper row names groups of columns, or columns that the lower row leaves
+ * empty. A name that repeats in the lower row is prefixed with the name of its group. Null if the two rows are not
+ * such a header.
  */
 function namesOfTwoRows(rows: readonly SampleRow[], first: number): string[] | null {
   const [upper, lower] = [rows[first]!, rows[first + 1]];
@@ -92,8 +93,8 @@ function namesOfTwoRows(rows: readonly SampleRow[], first: number): string[] | n
   const width = Math.max(upper.cells.length, lower.cells.length);
   const named = (row: SampleRow, at: number): string => (row.cells[at] ?? '').trim();
   const columns = Array.from({ length: width }, (_, at) => at);
-  // Together they name every column; each leaves some to the other, or the lower one repeats itself.
-  // Only the first column may do without a name: it holds the names of the rows.
+  // Together the two rows name every column; each leaves some columns to the other, or the lower row repeats names.
+  // Only the first column may have no name: it holds the names of the rows.
   const isFilled = (at: number): boolean => body.some((row) => (row.cells[at] ?? '').trim() !== '');
   const isUnnamed = (at: number): boolean => named(upper, at) === '' && named(lower, at) === '';
   const edge = columns.find(isFilled);
@@ -103,7 +104,8 @@ function namesOfTwoRows(rows: readonly SampleRow[], first: number): string[] | n
   const lowerNames = columns.map((at) => named(lower, at).toLowerCase());
   const repeats = lowerNames.some((name, at) => name !== '' && lowerNames.indexOf(name) !== at);
   if (gaps.length === 0 || (left.length === 0 && !repeats)) return null;
-  // A row of data leaves cells empty that the others fill; a second row of names does so above its own kind only.
+  // A row of data may leave any cell empty. A second row of names leaves cells empty only above columns that nearly all
+  // rows fill.
   if (left.length > 0 && !repeats) {
     if (gaps.length < 2 && !looksUnlike(lower, body)) return null;
     if (!left.every((at) => isUnnamed(at) || fills(body, at))) return null;
@@ -122,7 +124,10 @@ function fills(body: readonly SampleRow[], at: number): boolean {
   return body.filter((row) => (row.cells[at] ?? '').trim() !== '').length >= body.length * 0.8;
 }
 
-/** Texts above columns of numbers, dates or other values; or above columns that this row alone leaves empty. */
+/**
+ * Whether the row has text above columns of numbers, dates or other values, or leaves cells empty that the others
+ * fill.
+ */
 function looksUnlike(row: SampleRow, body: readonly SampleRow[]): boolean {
   let unlike = 0;
   for (const [at, cell] of row.cells.entries()) {
@@ -138,7 +143,7 @@ function looksUnlike(row: SampleRow, body: readonly SampleRow[]): boolean {
   return unlike >= 2;
 }
 
-/** Every cell is a unit, above numbers. */
+/** Whether every cell is a unit above a column of numbers. */
 function isUnitsRow(rows: readonly SampleRow[], at: number): boolean {
   const row = rows[at];
   const body = rows.slice(at + 1, at + 201);
@@ -161,7 +166,7 @@ export function filledCells({ cells }: SampleRow): string[] {
   return cells.filter((cell) => cell.trim() !== '');
 }
 
-/** A text, or a year. */
+/** Whether the cell is text or a year. */
 function isName(cell: string): boolean {
   return cellKind(cell) === 'text' || /^\s*(19|20)\d\d\s*$/.test(cell);
 }

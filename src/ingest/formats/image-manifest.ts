@@ -1,4 +1,5 @@
-// Describes one image, or says why it is rejected: type by its first bytes, size by its headers, whole or cut off.
+// Describes one image, or gives the reason to reject it: type by its first bytes, size by its headers, complete or cut
+// off.
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { ReadLimits } from '../row-reader.ts';
@@ -11,7 +12,7 @@ export interface DescribedImage {
   bytes: number;
   width: number;
   height: number;
-  /** In hex. */
+  /** Hexadecimal. */
   sha256: string;
 }
 
@@ -19,7 +20,7 @@ export type ImageDescription = { ok: true; image: DescribedImage } | { ok: false
 
 type ImageLimits = Pick<ReadLimits, 'imageMaxBytes' | 'imageMaxPixels'>;
 
-/** `source` is the image, or the path of a file with it. */
+/** `source` is the image, or the path of its file. */
 export async function describeImage(
   source: Buffer | string,
   name: string,
@@ -44,7 +45,7 @@ function describeBytes(bytes: Buffer, name: string, limits: ImageLimits): ImageD
     return {
       ok: false,
       reason: svg
-        ? 'an SVG can carry scripts and is not taken: convert it to PNG'
+        ? 'SVG images are not accepted because they can contain scripts: convert it to PNG'
         : 'the file is not a PNG, JPEG, GIF, WebP, AVIF, HEIC, TIFF or BMP image',
     };
   }

@@ -1,17 +1,17 @@
-// What a compressed file may inflate to. It is counted while the bytes come out; what headers declare is not believed.
+// Limits the size to which a compressed file may inflate. Counts the inflated bytes; declared sizes are not trusted.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
-/** Below this much a high ratio is harmless. Small files of repeated rows reach it, so text may have more. */
+/** Up to this size, a high ratio is harmless. Small files of repeated rows exceed it, so text may have more. */
 const FREE_BYTES = 1024 * 1024;
 const FREE_TEXT_BYTES = 32 * 1024 * 1024;
 
 export interface InflateBudget {
-  /** FILE_TOO_LARGE once there are too many bytes. */
+  /** Throws FILE_TOO_LARGE once there are too many bytes. */
   add(chunk: Buffer): void;
 }
 
-/** `name` is what inflates, `compressedBytes` what it inflates from. */
+/** `name` appears in errors; `compressedBytes` is the size before inflating. */
 export function createInflateBudget(
   name: string,
   compressedBytes: number,
@@ -23,7 +23,7 @@ export function createInflateBudget(
   return {
     add(chunk) {
       total += chunk.length;
-      // Past these bytes the answer no longer depends on it.
+      // A NUL byte means that it is not text. Beyond FREE_TEXT_BYTES this makes no difference.
       if (freeBytes > FREE_BYTES && total <= FREE_TEXT_BYTES + chunk.length && chunk.includes(0)) {
         freeBytes = FREE_BYTES;
       }

@@ -30,7 +30,7 @@ export async function inflateGzip(path: string, target: string, limits: ReadLimi
   }
 }
 
-/** zlib ends at the first zero behind the last member: padding, as tapes and some programs write it. */
+/** zlib stops at the first zero byte after the last member: padding, as tapes and some programs write it. */
 async function* inflate(path: string): AsyncGenerator<Buffer> {
   const source = createReadStream(path);
   const gunzip = createGunzip({ chunkSize: 64 * 1024 });
@@ -48,6 +48,6 @@ async function* inflate(path: string): AsyncGenerator<Buffer> {
 async function checkPadding(path: string, start: number): Promise<void> {
   for await (const chunk of createReadStream(path, { start })) {
     if ((chunk as Buffer).some((byte) => byte !== 0))
-      throw new RowmillError('FILE_INVALID', 'the gzip is damaged: something stands behind its end');
+      throw new RowmillError('FILE_INVALID', 'the gzip is damaged: there is data after its end');
   }
 }

@@ -18,7 +18,7 @@ function withPart(part: ZipPart): Buffer {
   return writeWorkbook({ ...PLAIN, extra: [part] });
 }
 
-/** Bytes that the resident set grew by while `work` ran. */
+/** Growth of the resident set in bytes while `work` runs. */
 async function growthDuring(work: () => Promise<void>): Promise<number> {
   const before = process.memoryUsage().rss;
   let highest = before;
@@ -31,18 +31,18 @@ async function growthDuring(work: () => Promise<void>): Promise<number> {
 }
 
 describe('an archive passes', () => {
-  it('when it is what it says', async () => {
+  it('if its content matches its headers', async () => {
     await inspect(writeWorkbook(PLAIN));
     await inspect(withPart({ name: 'xl/media/image1.bin', data: Buffer.alloc(100_000, 7), store: true }));
   });
 
-  it('whatever its names are: nothing is written by them', async () => {
+  it('whatever its names are, because they are never used as paths', async () => {
     await inspect(withPart({ name: '../../etc/passwd', data: 'x' }));
     await inspect(withPart({ name: '/absolute', data: 'x' }));
     await inspect(withPart({ name: 'C:\\windows\\x', data: 'x' }));
   });
 
-  it('at exactly as many entries as allowed, and not at one more', async () => {
+  it('with exactly the allowed number of entries, but not with one more', async () => {
     const zip = withPart({ name: 'extra', data: 'x' });
     const entries = workbookParts(PLAIN).length + 1;
     await inspect(zip, { archiveMaxEntries: entries });
@@ -52,7 +52,7 @@ describe('an archive passes', () => {
     });
   });
 
-  it('at exactly as many bytes as allowed, and not at one more', async () => {
+  it('with exactly the allowed number of bytes, but not with one more', async () => {
     const parts = workbookParts(PLAIN);
     const total = parts.reduce((sum, part) => sum + Buffer.byteLength(part.data ?? ''), 0);
     await inspect(writeZip(parts), { inflateMaxBytes: total });
@@ -77,7 +77,7 @@ describe('a bomb', () => {
     expect(growth).toBeLessThan(150 * 1024 * 1024);
   });
 
-  it('that stays below the ratio is refused by its bytes, without being held', async () => {
+  it('that stays below the ratio is refused by its bytes, without keeping them in memory', async () => {
     const zip = withPart({ name: 'xl/sharedStrings.xml', deflated: bomb, size: GIGABYTE * 1024 * 1024 });
     const growth = await growthDuring(async () => {
       await expect(
@@ -90,7 +90,7 @@ describe('a bomb', () => {
     expect(growth).toBeLessThan(150 * 1024 * 1024);
   });
 
-  it('that declares a small size is refused as a lie', async () => {
+  it('that declares a small size is refused because the size is wrong', async () => {
     const zip = withPart({ name: 'xl/sharedStrings.xml', deflated: bomb, size: 1000 });
     await expect(inspect(zip)).rejects.toMatchObject({
       code: 'FILE_INVALID',
@@ -139,7 +139,7 @@ describe('an archive is refused', () => {
     ['that is encrypted', { name: 'x', data: 'a', encrypted: true }, 'FILE_UNSUPPORTED', 'x encrypted'],
     ['with an unknown compression', { name: 'x', data: 'a', method: 93 }, 'FILE_UNSUPPORTED', 'method 93'],
     [
-      'that is no deflate',
+      'that is not deflated',
       { name: 'x', deflated: Buffer.from('garbage!'), size: 8 },
       'FILE_INVALID',
       'damaged',
@@ -182,7 +182,7 @@ describe('a document type', () => {
     });
   });
 
-  it('is no matter where it is text', async () => {
+  it('is ignored where it is text', async () => {
     await inspect(withPart({ name: 'a.xml', data: '<a><![CDATA[<!DOCTYPE x>]]></a>' }));
     await inspect(withPart({ name: 'a.xml', data: '<!-- no <!DOCTYPE here --><a/>' }));
     await inspect(withPart({ name: 'a.bin', data: 'binary <!DOCTYPE x>' }));

@@ -1,10 +1,10 @@
-// Goes through a workbook before anything is parsed: every entry is inflated once under the limits and against its
-// declared size and checksum, and XML that declares a document type is refused, because entities come with it.
+// Checks a workbook before it is parsed: every entry is inflated once, within the limits and against its declared size
+// and checksum. XML that declares a document type is refused, because it can define entities.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../row-reader.ts';
 import { withZip } from './zip-archive.ts';
 
-/** A document type can stand only before the first element; nobody needs more room than this before it. */
+/** A document type can only appear before the first element, and no real file has more bytes than this before it. */
 const PROLOG_BYTES = 64 * 1024;
 
 export async function inspectArchive(path: string, limits: ReadLimits): Promise<void> {
@@ -51,7 +51,7 @@ function refuseDocumentType(name: string, start: Buffer): void {
   }
 }
 
-/** A declaration inside a comment does not count. A comment that never ends is kept. */
+/** A declaration inside a comment does not count. An unclosed comment is kept. */
 function withoutComments(text: string): string {
   const kept: string[] = [];
   let at = 0;

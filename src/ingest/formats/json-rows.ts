@@ -1,5 +1,5 @@
-// Elements of a JSON array or lines of a file to rows: objects, or arrays that are the rows of a table. Which of the two a
-// file holds is found out from its beginning, and a file that is neither is refused.
+// Turns the elements of a JSON array, or the lines of a file, into rows: objects, or arrays that are the rows of a
+// table. The beginning of the file decides which of the two it contains; a file with neither is refused.
 import { cellText } from '../../core/files/export-columns.ts';
 import type { TableLayout } from '../../core/files/file-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -12,16 +12,16 @@ import { createTrial, TRIAL_ROWS } from './refuse-misread.ts';
 export interface JsonText {
   text: string;
   line: number;
-  /** Bytes in it were replaced. */
+  /** Invalid bytes were replaced. */
   damaged: boolean;
-  /** Past ingestMaxRowBytes; the text is cut. */
+  /** Longer than ingestMaxRowBytes; the text is cut. */
   tooLong: boolean;
 }
 
-/** Null for what is no row: a blank line, a title, a header. */
+/** Returns null for a text that is not a row: a blank line, a title, a header. */
 export type JsonRowReader = (given: JsonText) => ReadRow | null;
 
-/** The names and the place of a table of arrays; null: the rows are objects. */
+/** The names and the position of a table of arrays. Null instead of a table means that the rows are objects. */
 export interface JsonTable {
   headers: string[];
   table: TableLayout;
@@ -31,7 +31,7 @@ type Unit = 'line' | 'element';
 
 const TRIAL_CHARACTERS = 8 * 1024 * 1024;
 
-/** One for each reading: a table counts the rows before its first. */
+/** Create one per read: a table counts the rows before its first. */
 export function createJsonRowReader(unit: Unit, limits: ReadLimits, table: JsonTable | null): JsonRowReader {
   let toSkip =
     table === null ? 0 : table.table.skipLines + (table.table.header ? (table.table.headerRows ?? 1) : 0);
@@ -71,7 +71,7 @@ export function createJsonRowReader(unit: Unit, limits: ReadLimits, table: JsonT
   };
 }
 
-/** Looks at the first elements or lines of a file, and refuses it if most of them would be rejected. */
+/** Reads the first elements or lines of a file, and refuses it if most of them would be rejected. */
 export async function tryJson(
   unit: Unit,
   texts: AsyncIterable<JsonText[]>,
@@ -96,7 +96,7 @@ export async function tryJson(
   const trial = createTrial({
     fit: table === null ? 'be JSON objects' : `have ${table.headers.length} values, one per column`,
     how: `the file was read as ${unit === 'line' ? 'JSON lines' : 'a JSON array'}`,
-    hint: 'Give one object a line, an array of objects, or an array of arrays of equal length; docs/files-other.md says how.',
+    hint: 'Use one object per line, an array of objects, or an array of arrays of equal length. See docs/files-other.md.',
   });
   for (const given of sample) {
     const row = read(given);
@@ -106,7 +106,7 @@ export async function tryJson(
   return table;
 }
 
-/** Null unless most of the rows are arrays. */
+/** Returns null unless most of the rows are arrays. */
 function findJsonTable(sample: JsonText[], options: FormatOptions, limits: ReadLimits): JsonTable | null {
   const rows: SampleRow[] = [];
   let arrays = 0;
@@ -164,8 +164,11 @@ export function warnOfSkipped({ table }: JsonTable): string[] {
   const warnings: string[] = [];
   const { skipLines, unitsLine } = table;
   if (skipLines > 0) {
-    const rows = skipLines === 1 ? 'The first array was' : `The first ${skipLines} arrays were`;
-    warnings.push(`${rows} not read as rows: the table begins after them.`);
+    warnings.push(
+      skipLines === 1
+        ? 'The first array was not read as a row: the table begins after it.'
+        : `The first ${skipLines} arrays were not read as rows: the table begins after them.`,
+    );
   }
   if (unitsLine !== undefined) warnings.push(`Array ${unitsLine} holds units and was not read as a row.`);
   return warnings;

@@ -1,4 +1,4 @@
-// What one file is, by its content and never by its name. Does not unpack: a gzip is told to be a gzip.
+// Detects the kind of a file by its content, never by its name. Does not unpack: a gzip is reported as a gzip.
 import { open } from 'node:fs/promises';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { FormatOptions, ReadLimits } from '../row-reader.ts';
@@ -12,7 +12,7 @@ export type FileLook =
   | { text: null; look: ZipLook | { kind: 'gzip' } | { kind: 'image'; found: string; advice: string } };
 
 const SAVE_AS = 'Save it as .xlsx or CSV.';
-const UNPACK = 'Unpack it, and give the file by itself or as gzip or zip.';
+const UNPACK = 'Unpack it, then use the file itself, or compress it as gzip or zip.';
 const EXPORT = 'Export it as CSV or JSON lines.';
 
 const OTHERS: Record<Exclude<BinaryKind, 'gzip' | 'zip' | 'ole2'>, [found: string, advice: string] | null> = {
@@ -53,7 +53,7 @@ export async function lookAtFile(
     return { text: null, look: { kind: 'unsupported', ...(await describeOldOffice(path, head)) } };
   }
   if (isImageType(kind)) {
-    const advice = 'Give images as a zip, a folder, or a list of URLs.';
+    const advice = 'Use a zip or a folder of images, or a list of URLs.';
     return { text: null, look: { kind: 'image', found: `a single ${kind} image`, advice } };
   }
   const [found, advice] = OTHERS[kind]!;
@@ -82,16 +82,16 @@ async function readAt(path: string, position: number, bytes: number): Promise<Bu
   }
 }
 
-/** The names in the directory of an OLE2 file say which program wrote it. */
+/** The names in the directory of an OLE2 file show which program wrote it. */
 async function describeOldOffice(path: string, head: Buffer): Promise<{ found: string; advice: string }> {
-  const old = { found: 'a file of an old Office program', advice: SAVE_AS };
+  const old = { found: 'a file in an old Office format', advice: SAVE_AS };
   if (head.length < 512) return old;
   const sectorBytes = 2 ** Math.min(head.readUInt16LE(30), 12);
   const directory = await readAt(path, (head.readUInt32LE(48) + 1) * sectorBytes, 8 * sectorBytes);
   const names = directory.toString('utf16le').toLowerCase();
   if (names.includes('encryptedpackage')) {
     return {
-      found: 'a workbook that is protected by a password',
+      found: 'a password-protected workbook',
       advice: 'Remove the password in the spreadsheet program and save it as .xlsx or CSV.',
     };
   }

@@ -1,4 +1,4 @@
-// Tells binary formats apart by the first bytes of a file. Text has no such bytes: for text the answer is null.
+// Identifies binary formats by the first bytes of a file. Text has no such bytes and gives null.
 
 export type ImageType = 'png' | 'jpeg' | 'gif' | 'webp' | 'avif' | 'heic' | 'tiff' | 'bmp';
 
@@ -18,7 +18,7 @@ export type BinaryKind =
   | '7z'
   | 'rar';
 
-/** As many bytes as the longest look needs. */
+/** Bytes that the longest check needs. */
 export const MAGIC_LENGTH = 64;
 
 const SIGNATURES: readonly [BinaryKind, string][] = [
@@ -47,7 +47,7 @@ const SIGNATURES: readonly [BinaryKind, string][] = [
 
 const AVIF_BRANDS = ['avif', 'avis'];
 const HEIC_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1'];
-/** Lengths that the second header of a bitmap can have. */
+/** Possible lengths of the second header of a bitmap. */
 const BITMAP_HEADERS = [12, 40, 52, 56, 64, 108, 124];
 
 export function identifyBytes(head: Buffer): BinaryKind | null {
@@ -77,7 +77,7 @@ export function isImageType(kind: string | null): kind is ImageType {
   return kind !== null && IMAGE_TYPES.includes(kind);
 }
 
-/** An SVG is text, and may carry scripts. */
+/** An SVG is text, and may contain scripts. */
 export function looksLikeSvg(head: Buffer): boolean {
   const text = head.toString('latin1').replace(/^(\xef\xbb\xbf)?\s*/, '');
   return /^<(svg[\s>/]|(\?xml|!--|!DOCTYPE svg)[\s\S]*?<svg[\s>/])/i.test(text);

@@ -36,19 +36,19 @@ describe.each(IMAGES)('an image of type %s', (type, bytes) => {
     expect(imageSize(bytes)).toMatchObject({ width: 640, height: 480 });
   });
 
-  it('is not taken when it is cut off anywhere', () => {
+  it('is refused if it is cut off anywhere', () => {
     for (let length = 30; length < bytes.length; length += 1) {
       const cut = bytes.subarray(0, length);
       expect(measureImage(cut, type as 'png')).toMatchObject({ ok: false });
     }
   });
 
-  it('is taken as the image it is when other things follow', () => {
+  it('is measured correctly if other data follows', () => {
     const polyglot = Buffer.concat([bytes, Buffer.from('PK\x03\x04<html><script>alert(1)</script>')]);
     expect(measure(polyglot).measured).toMatchObject({ ok: true, width: 640, height: 480 });
   });
 
-  it('never takes long or throws, whatever is broken in it', () => {
+  it('never takes long and never throws, however it is damaged', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { maxLength: 8 }), (changes) => {
         const broken = Buffer.from(bytes);
@@ -60,14 +60,14 @@ describe.each(IMAGES)('an image of type %s', (type, bytes) => {
 });
 
 describe('a JPEG', () => {
-  it('that is cut off is not saved by the end of its thumbnail', () => {
+  it('that is cut off is refused although its thumbnail has an end marker', () => {
     const whole = jpeg(640, 480, jpeg(16, 16));
     expect(measure(whole).measured).toMatchObject({ ok: true, width: 640, height: 480 });
     expect(measure(whole.subarray(0, -2)).measured).toEqual({ ok: false, reason: 'the image is cut off' });
   });
 });
 
-describe('an image made to take long', () => {
+describe('an image built to be slow', () => {
   it.each<[string, Buffer]>([
     ['a HEIC of 100,000 sizes', heif('heic', 10, 10, 99_998)],
     [
@@ -90,15 +90,15 @@ describe('an image made to take long', () => {
       'a GIF of empty extensions',
       Buffer.concat([gif(1, 1).subarray(0, 19), Buffer.alloc(20e6, Buffer.from([0x21, 0xfe, 0]))]),
     ],
-  ])('does not: %s', (_, bytes) => {
+  ])('is measured quickly: %s', (_, bytes) => {
     const start = process.cpuUsage();
     measure(bytes);
     const { user } = process.cpuUsage(start);
-    // A tenth of a second or so; what grows with the square of the size would take minutes.
+    // It takes about a tenth of a second. With quadratic time it would take minutes.
     expect(user / 1e6).toBeLessThan(5);
   });
 
-  it('does not ask for memory: a TIFF that claims a billion strips', () => {
+  it('does not allocate the memory it claims: a TIFF with a billion strips', () => {
     const image = tiff(10, 10, false);
     image.writeUInt32LE(1e9, 14 + 2 * 12);
     expect(measure(image).measured).toMatchObject({ ok: true });

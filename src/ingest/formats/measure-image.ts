@@ -1,5 +1,6 @@
-// Width and height of an image from its headers, and whether the file is there to its end. Walks the structure of each
-// format in one pass and never decodes a pixel, so that neither time nor memory follow what a header claims.
+// Reads width and height of an image from its headers, and checks that the file is complete. Walks the structure of
+// each format in one pass and never decodes a pixel, so that neither time nor memory depends on the size a header
+// claims.
 import type { ImageType } from './magic-bytes.ts';
 
 export type MeasuredImage =
@@ -13,7 +14,7 @@ export function measureImage(bytes: Buffer, type: ImageType): MeasuredImage {
   try {
     return MEASURES[type](bytes);
   } catch (error) {
-    // Every read beyond the end of the buffer.
+    // Thrown by every read beyond the end of the buffer.
     if (error instanceof RangeError) return broken(CUT_OFF);
     throw error;
   }
@@ -38,7 +39,7 @@ function broken(reason: string): MeasuredImage {
   return { ok: false, reason };
 }
 
-/** Like readUInt8, which is slow enough to matter where a file is walked byte by byte. */
+/** Replaces readUInt8, which is slow enough to matter when a file is walked byte by byte. */
 function byteAt(bytes: Buffer, at: number): number {
   const byte = bytes[at];
   if (byte === undefined) throw new RangeError('beyond the end');
@@ -65,7 +66,7 @@ function measureJpeg(bytes: Buffer): MeasuredImage {
     if (marker === 0xff) at += 1;
     else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)) at += 2;
     else if (marker === 0xda) {
-      // A thumbnail in the segments before has an end of its own, which does not count.
+      // The end marker of a thumbnail in an earlier segment does not count.
       return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > at ? measured : broken(CUT_OFF);
     } else if (marker === 0xd9) return measured.ok ? broken('the JPEG has no picture') : measured;
     else {
@@ -86,7 +87,7 @@ function measureGif(bytes: Buffer): MeasuredImage {
     if (block === 0x3b) return size(width, height, pixels);
     if (block === 0x21) at += 2;
     else if (block === 0x2c) {
-      // A frame may claim more than the picture.
+      // A frame may declare a larger size than the picture.
       pixels = Math.max(pixels, bytes.readUInt16LE(at + 5) * bytes.readUInt16LE(at + 7));
       at += 11 + colorTableBytes(byteAt(bytes, at + 9));
     } else return broken('the blocks of the GIF are damaged');
@@ -118,9 +119,9 @@ function measureBmp(bytes: Buffer): MeasuredImage {
   return size(bytes.readInt32LE(18), Math.abs(bytes.readInt32LE(22)));
 }
 
-/** Width, height, and where the parts of the picture stand and how long they are. */
+/** Tags for width, height, and the offsets and lengths of the parts of the picture. */
 const TIFF_TAGS = [256, 257, 273, 279, 324, 325];
-/** More parts than this has no picture; the limit keeps a header from asking for memory. */
+/** No picture has more parts than this; the limit keeps a header from claiming memory. */
 const MAX_PARTS = 100_000;
 
 function measureTiff(bytes: Buffer): MeasuredImage {
@@ -159,7 +160,7 @@ interface Box {
 
 function measureHeif(bytes: Buffer): MeasuredImage {
   let path = listBoxes(bytes, 0, bytes.length);
-  // Whatever follows the picture does not matter, but the picture must be there.
+  // Data after the picture does not matter, but the picture must be there.
   if (!path.some((box) => box.type === 'mdat')) return broken(CUT_OFF);
   for (const [type, headerBytes] of [
     ['meta', 4],
@@ -169,7 +170,7 @@ function measureHeif(bytes: Buffer): MeasuredImage {
     const box = path.find((each) => each.type === type);
     path = box === undefined ? [] : listBoxes(bytes, box.from + headerBytes, box.to);
   }
-  // A photo of a phone consists of tiles, each with a size; the largest is that of the whole.
+  // A phone photo consists of tiles, each with a size; the largest size is that of the whole picture.
   let largest = broken(NO_SIZE);
   for (const { type, from } of path) {
     if (type !== 'ispe') continue;
@@ -179,7 +180,7 @@ function measureHeif(bytes: Buffer): MeasuredImage {
   return largest;
 }
 
-/** Up to the first that reaches beyond the end. */
+/** Lists boxes up to the first that extends beyond the end. */
 function listBoxes(bytes: Buffer, start: number, end: number): Box[] {
   const boxes: Box[] = [];
   for (let at = start; at + 8 <= end; ) {

@@ -1,4 +1,4 @@
-// Opens a local file of rows by what it holds, whatever its name. Runs in the thread of file-thread.ts.
+// Opens a local file of rows by its content, regardless of its name. Runs in the thread of file-thread.ts.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { FormatName, FormatOptions, ReadLimits, RowReader } from '../row-reader.ts';
 import { openCsv } from './csv/read-csv.ts';
@@ -15,7 +15,7 @@ const NAMES: Record<FormatName, string> = {
   jsonl: 'JSON lines',
   json: 'a JSON array',
   urls: 'a list of URLs',
-  images: 'a manifest of images',
+  images: 'an image manifest',
 };
 
 export function openTextFormat(
@@ -38,19 +38,19 @@ export function openTextFormat(
   }
 }
 
-/** Refuses what holds no rows, and what is not as stated. */
+/** Refuses a file without rows, and a file that is not of the stated format. */
 export function chooseFormat({ sniffed, text }: UnpackedFile, stated: FormatName | undefined): FormatName {
   const { kind } = sniffed;
   if (kind === 'imageZip') {
     throw new RowmillError('FILE_UNSUPPORTED', 'expected rows, got a zip of images', {
-      hint: 'Upload it, or give it to `rowmill run`: the images are stored first and a manifest of them is read.',
+      hint: 'Upload it, or pass it to `rowmill run`: both store the images first and then read a manifest of them.',
     });
   }
   if (stated !== undefined && stated !== kind) {
     if (stated !== 'xlsx' && text !== null && fitsFormat(text, stated)) return stated;
     const found = sniffed.found ?? (kind in NAMES ? NAMES[kind as FormatName] : kind);
     throw new RowmillError('FILE_INVALID', `expected ${NAMES[stated]}, as stated, got ${found}`, {
-      hint: sniffed.advice ?? 'Leave the format to be found out, or state the right one.',
+      hint: sniffed.advice ?? 'Leave the format out to have it detected, or state the right one.',
     });
   }
   if (kind === 'unsupported' || kind === 'image') {

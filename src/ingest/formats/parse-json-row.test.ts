@@ -11,7 +11,7 @@ function parse(text: string) {
   return row;
 }
 
-describe('a number that a double holds', () => {
+describe('a number that a double can hold', () => {
   it.each([
     '0',
     '-1',
@@ -34,7 +34,7 @@ describe('a number that a double holds', () => {
   });
 });
 
-describe('a number that a double does not hold', () => {
+describe('a number that a double cannot hold', () => {
   it.each([
     '9007199254740993',
     '9007199254740992',
@@ -52,14 +52,14 @@ describe('a number that a double does not hold', () => {
     expect(repair).toContain('2 numbers');
   });
 
-  it('is looked for outside strings only', () => {
+  it('is detected only outside strings', () => {
     const text = String.raw`{"a":"12345678901234567","b":"\"12345678901234567","c\\":"x 1e400","d":98765432109876543}`;
     const { object, repair } = parse(text);
     expect(object).toEqual({ ...JSON.parse(text), d: '98765432109876543' });
     expect(repair).toContain('a number');
   });
 
-  it('is found wherever it stands, also when it is as short as can be', () => {
+  it('is found at any position, even if it is as short as possible', () => {
     for (const number of ['9007199254740993', '1234567890123456789']) {
       for (let blanks = 0; blanks < 40; blanks += 1) {
         const { object } = parse(`{${' '.repeat(blanks)}"a":${number}}`);
@@ -70,7 +70,7 @@ describe('a number that a double does not hold', () => {
 });
 
 describe('an object', () => {
-  it('keeps hostile keys as its own, and nothing else changes', () => {
+  it('keeps hostile keys as own properties, and nothing else changes', () => {
     const { object } = parse('{"__proto__":{"polluted":1},"constructor":2,"toString":3}');
     expect(Object.keys(object)).toEqual(['__proto__', 'constructor', 'toString']);
     expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
@@ -90,12 +90,12 @@ describe('an object', () => {
     expect(parse('{"a":1,"a":2}').object).toEqual({ a: 2 });
   });
 
-  it('comes back as it was written, whatever it holds', () => {
+  it('is read back as it was written, whatever it contains', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (written) => {
         const json = JSON.stringify(written);
         const row = parse(json);
-        // A double with more than 2^53 is printed as digits that look like a long id.
+        // A double above 2^53 is printed as digits that look like a long id.
         if (row.repair === null) expect(row.object).toEqual(JSON.parse(json));
         else expect(json).toMatch(/\d{16}/);
       }),
@@ -116,7 +116,7 @@ describe('a row is rejected', () => {
     expect(parseJsonRow(text, limits)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it('when it has one key more than allowed, and not one less', () => {
+  it('when it has one key more than allowed, but not at the limit', () => {
     const few = { ...limits, maxColumns: 3 };
     expect(parseJsonRow('{"a":1,"b":2,"c":3}', few).ok).toBe(true);
     expect(parseJsonRow('{"a":1,"b":2,"c":3,"d":4}', few)).toEqual({
@@ -125,7 +125,7 @@ describe('a row is rejected', () => {
     });
   });
 
-  it('when a value has one byte more than allowed, and not one less', () => {
+  it('when a value has one byte more than allowed, but not at the limit', () => {
     const small = { ...limits, maxCellBytes: 10 };
     expect(parseJsonRow('{"a":"äääää"}', small).ok).toBe(true);
     expect(parseJsonRow('{"a":"äääääx"}', small)).toMatchObject({ ok: false });

@@ -1,5 +1,6 @@
-// One JSON text to one row: an object, or the values of a row of a table. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
-// went in. Repeated keys are not noticed: as everywhere in JSON the last one wins.
+// Parses one JSON text into one row: an object, or the values of a row of a table. A number that a double cannot hold
+// is kept as text: an id of 17 digits must come out unchanged. Repeated keys are not detected: the last one wins, as
+// usual in JSON.
 import { MAX_DEPTH, nestsDeeperThan } from '../../core/items/storable-json.ts';
 import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import type { ReadLimits } from '../row-reader.ts';
@@ -14,7 +15,7 @@ type RowLimits = Pick<ReadLimits, 'maxColumns' | 'maxCellBytes'>;
 const LONG_NUMBER = 16;
 const LARGE_EXPONENT = /\d[eE][+-]?\d{3}/;
 const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/g;
-/** What C and most databases print for a double; more digits than this say something that a double cannot. */
+/** C and most databases print a double with this many digits. A number with more does not fit a double. */
 const DOUBLE_DIGITS = 17;
 const MAX_REASON_LENGTH = 300;
 
@@ -57,11 +58,11 @@ function parseExact(text: string): JsonResult<{ value: unknown }> {
   return {
     ok: true,
     value: JSON.parse(exact.text),
-    repair: `${numbers} with more digits than a JavaScript number holds kept as text`,
+    repair: `${numbers} with more digits than a JavaScript number can hold kept as text`,
   };
 }
 
-/** Looks at every sixteenth character only: a long run of digits cannot stand between two of them. */
+/** Checks only every sixteenth character: a long run of digits cannot fit between two of them. */
 function hasLongNumber(text: string): boolean {
   for (let at = LONG_NUMBER - 1; at < text.length; at += LONG_NUMBER) {
     if (!isDigitOrPoint(text, at)) continue;
@@ -79,7 +80,7 @@ function isDigitOrPoint(text: string, at: number): boolean {
   return code <= 0x39 && (code >= 0x30 || code === 0x2e);
 }
 
-/** Puts quotes around numbers that would change by being read. The text must be JSON. */
+/** Puts quotes around numbers that parsing would change. The text must be JSON. */
 function quoteInexactNumbers(json: string): { text: string; count: number } {
   let text = '';
   let count = 0;
@@ -107,7 +108,7 @@ function survivesReading(number: string): boolean {
   return digits.length <= DOUBLE_DIGITS && Number.isFinite(value) && (value !== 0 || digits === '');
 }
 
-/** After the closing quote of the string that opens at `quote`. */
+/** Index after the closing quote of the string that opens at `quote`. */
 function endOfString(json: string, quote: number): number {
   for (let at = quote + 1; ; at += 1) {
     at = json.indexOf('"', at);

@@ -18,7 +18,7 @@ import {
 const files = useTestFiles();
 const limits = shippedLimits();
 
-/** Keeps blobs in a map; what storeImageSet needs of a store. */
+/** Keeps blobs in a map: the part of a store that storeImageSet needs. */
 function memoryStore(fail?: Error): { store: BlobStore; blobs: Map<string, Buffer> } {
   const blobs = new Map<string, Buffer>();
   const store: Partial<BlobStore> = {
@@ -57,7 +57,7 @@ function keyOf(bytes: Buffer): string {
 }
 
 describe('an image is described', () => {
-  it('by its bytes and by its file alike', async () => {
+  it('in the same way from bytes and from a file', async () => {
     const bytes = png(3, 4);
     const expected = {
       ok: true,
@@ -100,7 +100,7 @@ describe('an image is described', () => {
     });
   });
 
-  it('at exactly as many pixels and bytes as allowed', async () => {
+  it('if it has exactly the allowed pixels and bytes', async () => {
     const bytes = png(10, 11);
     const exact = { imageMaxPixels: 110, imageMaxBytes: bytes.length };
     expect(await describeImage(bytes, 'x', exact)).toMatchObject({ ok: true });
@@ -136,7 +136,7 @@ describe('a set of images', () => {
     ]);
   });
 
-  it('keeps its order, however many there are', async () => {
+  it('keeps its order, whatever its size', async () => {
     const { store } = memoryStore();
     const names = Array.from({ length: 50 }, (_, i) => `${i}.gif`);
     const set = filesOf(Object.fromEntries(names.map((name, i) => [name, gif(i + 1, 1)])));
@@ -150,7 +150,7 @@ describe('a set of images', () => {
     ).toEqual(names);
   });
 
-  it('does not read more of a file than an image may have', async () => {
+  it('does not read more of a file than imageMaxBytes', async () => {
     let given = 0;
     async function* endless() {
       for (;;) {
@@ -168,7 +168,7 @@ describe('a set of images', () => {
     expect(given).toBe(6);
   });
 
-  it('is not finished when the store fails', async () => {
+  it('fails if the store fails', async () => {
     const failing = memoryStore(new RowmillError('BLOB_STORE_UNAVAILABLE', 'down'));
     const set = filesOf({ a: png(1, 1), b: png(1, 2), c: png(1, 3) });
     await expect(manifestOf(set, failing.store)).rejects.toMatchObject({ code: 'BLOB_STORE_UNAVAILABLE' });
@@ -187,12 +187,12 @@ describe('a manifest', () => {
     ],
     [
       `{"file":"x","type":"png","bytes":"1","width":1,"height":1,"blob":"images/${'a'.repeat(64)}"}`,
-      'not a line',
+      'expected a line',
     ],
-    ['{"type":"png"}', 'not a line'],
-    ['null', 'not a line'],
-    ['nonsense', 'not a line'],
-  ])('that somebody wrote by hand reaches nothing: %s', async (line, reason) => {
+    ['{"type":"png"}', 'expected a line'],
+    ['null', 'expected a line'],
+    ['nonsense', 'expected a line'],
+  ])('that is handwritten reaches no blob: %s', async (line, reason) => {
     const path = files.write(`{"rowmill":"images","version":1}\n${line}\n`);
     expect(await allRows(await openImageManifest(path, limits))).toEqual([
       { kind: 'rejected', line: 2, raw: line, reason: expect.stringContaining(reason) },
@@ -201,7 +201,7 @@ describe('a manifest', () => {
 });
 
 describe('a zip of images', () => {
-  it('gives its files, but not what systems add', async () => {
+  it('yields its files, but not those that operating systems add', async () => {
     const zip = writeZip([
       { name: 'photos/', data: '', store: true },
       { name: 'photos/../../a.png', data: png(1, 2) },
@@ -224,7 +224,7 @@ describe('a zip of images', () => {
     ]);
   });
 
-  it('rejects an image whose entry is damaged, and goes on', async () => {
+  it('rejects an image whose entry is damaged, and continues', async () => {
     const zip = writeZip([
       { name: 'a.png', data: png(1, 2), checksum: 1 },
       { name: 'b.png', data: png(1, 2), encrypted: true },

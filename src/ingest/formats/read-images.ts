@@ -1,5 +1,5 @@
-// A set of images to rows. The images go to the blob store and a manifest of them is written: JSON lines that begin with
-// MANIFEST_LINE, then one line an image. What ingest reads and resumes is the manifest, never the set itself.
+// Turns a set of images into rows. The images go to the blob store, with a manifest: JSON lines that begin with
+// MANIFEST_LINE, then one line per image. Ingest reads and resumes the manifest, never the set itself.
 import { IMAGE_HEADERS, MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isImageKey } from '../../platform/blob-store/image-copies.ts';
@@ -14,15 +14,15 @@ export interface ImageFile {
   open(): AsyncIterable<Buffer>;
 }
 
-/** Images that are on their way to the store at once; each is in memory. */
+/** Images that are being stored at the same time; each is in memory. */
 const PARALLEL_PUTS = 4;
-/** Of one entry of a zip; anything else concerns the archive. */
+/** Errors of a single zip entry; any other error concerns the whole archive. */
 const ENTRY_ERRORS: readonly string[] = ['FILE_INVALID', 'FILE_INCOMPLETE', 'FILE_UNSUPPORTED'];
 
-/** Stores an image and gives its name. */
+/** Stores an image and returns its key. */
 export type KeepImage = (bytes: Buffer, sha256: string) => Promise<string>;
 
-/** The files of a zip in the order of its directory, under the limits of archives. */
+/** The files of a zip in the order of its directory, within the archive limits. */
 export async function* imagesOfZip(path: string, limits: ReadLimits): AsyncGenerator<ImageFile> {
   const archive = await openZip(path, limits);
   try {
@@ -34,7 +34,7 @@ export async function* imagesOfZip(path: string, limits: ReadLimits): AsyncGener
   }
 }
 
-/** Stores the images and gives the manifest. A file is read to its end before the next is asked for. */
+/** Stores the images and yields the manifest. A file is read to its end before the next is requested. */
 export async function* storeImageSet(
   files: AsyncIterable<ImageFile>,
   keep: KeepImage,
@@ -46,7 +46,7 @@ export async function* storeImageSet(
     for await (const file of files) {
       const bytes = await readImage(file, limits);
       const line = storeImage(file.name, bytes, keep, limits);
-      // It is awaited in its turn; until then its failure is nobody's unhandled rejection.
+      // Awaited in its turn; until then a failure must not count as an unhandled rejection.
       line.catch(() => {});
       waiting.push(line);
       if (waiting.length >= PARALLEL_PUTS) yield Buffer.from(await waiting.shift()!);
@@ -134,15 +134,15 @@ function toRow(line: number, text: string): ReadRow {
   try {
     entry = Object(JSON.parse(text)) as Record<string, unknown>;
   } catch {
-    return reject('not a line of a manifest of images');
+    return reject('expected a line of an image manifest');
   }
   const { file, type, bytes, width, height, blob, rejected } = entry;
-  if (typeof file !== 'string') return reject('not a line of a manifest of images');
+  if (typeof file !== 'string') return reject('expected a line of an image manifest');
   if (typeof rejected === 'string') return reject(rejected, file);
-  // A manifest that somebody wrote by hand must not reach other blobs.
+  // A handwritten manifest must not reach other blobs.
   if (typeof blob !== 'string' || !isImageKey(blob)) return reject('expected the key of a stored image');
   if (typeof type !== 'string' || ![bytes, width, height].every(Number.isSafeInteger))
-    return reject('not a line of a manifest of images');
+    return reject('expected a line of an image manifest');
   return {
     kind: 'cells',
     line,

@@ -9,7 +9,7 @@ const files = useTestFiles();
 const limits = shippedLimits();
 
 async function read(content: string | Buffer, changed = {}, chunkBytes?: number) {
-  // As it is read again: a file of a few broken elements is not refused for them.
+  // Reads the file as if it were read again: then a few broken elements do not refuse the file.
   const options: FormatOptions = { found: { format: 'json', warnings: [] } };
   return allRows(await openJsonArray(files.write(content), options, { ...limits, ...changed }, chunkBytes));
 }
@@ -19,7 +19,7 @@ function object(line: number, value: Record<string, unknown>, repair: string | n
 }
 
 describe('a JSON array', () => {
-  it('gives one row an element, with the line it begins at', async () => {
+  it('yields one row per element, with the line where it begins', async () => {
     const text = '\n[\n  {"a": 1,\n   "b": [1, {"c": "]},"}]},\n  {"a": 2}, {"a": "\\"\\\\"}\n]\n';
     expect(await read(text)).toEqual([
       object(3, { a: 1, b: [1, { c: ']},' }] }),
@@ -33,11 +33,11 @@ describe('a JSON array', () => {
     expect(await read(' [ \n ] ')).toEqual([]);
   });
 
-  it('may have a comma after its last element, as people leave it', async () => {
+  it('may have a comma after its last element', async () => {
     expect(await read('[{"a":1},\n]')).toEqual([object(1, { a: 1 })]);
   });
 
-  it('rejects elements that are no objects, and goes on', async () => {
+  it('rejects elements that are not objects, and continues', async () => {
     expect(await read('[1,\n"x, ]",\nnull,[{"a":1}],\n{"a":1},,{"a":2}]')).toEqual([
       { kind: 'rejected', line: 1, raw: '1', reason: 'expected a JSON object, got a number' },
       { kind: 'rejected', line: 2, raw: '"x, ]"', reason: 'expected a JSON object, got a string' },
@@ -54,7 +54,7 @@ describe('a JSON array', () => {
     ]);
   });
 
-  it('rejects an element that is broken inside, and goes on', async () => {
+  it('rejects an element that is broken inside, and continues', async () => {
     const rows = await read('[{"a":nope},\n{"a":1 "b":2},\n{"a":\t"tab\there"},\n{"a":3}]');
     expect(rows.map((row) => row.kind)).toEqual(['rejected', 'rejected', 'rejected', 'object']);
     expect(rows[1]).toMatchObject({ line: 2, raw: '{"a":1 "b":2}' });
@@ -62,7 +62,7 @@ describe('a JSON array', () => {
 
   it.each([
     ['[{"a":"x},\n{"a":"y"}]', 'FILE_INVALID', 'line 1 of the JSON array: a string is not closed'],
-    ['[{"a":1},\n{"a":[1}]', 'FILE_INVALID', 'line 2 of the JSON array: a bracket closes'],
+    ['[{"a":1},\n{"a":[1}]', 'FILE_INVALID', 'line 2 of the JSON array: a closing bracket'],
     ['[{"a":1}\n{"a":2}]', 'FILE_INVALID', 'line 2 of the JSON array: expected a comma'],
     ['[{"a":1}]\n{"a":2}', 'FILE_INVALID', 'line 2 of the JSON array: expected nothing after'],
     ['{"a":1}', 'FILE_INVALID', 'line 1 of the JSON array: expected an array'],
@@ -73,7 +73,7 @@ describe('a JSON array', () => {
     await expect(read(text)).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
   });
 
-  it('rejects an element of one byte more than allowed, and not one less', async () => {
+  it('rejects an element with one byte more than allowed, but not at the limit', async () => {
     const element = '{"a":"ää"}';
     const bytes = Buffer.byteLength(element);
     expect(await read(`[${element}]`, { maxRowBytes: bytes })).toEqual([object(1, { a: 'ää' })]);
@@ -88,7 +88,7 @@ describe('a JSON array', () => {
     ]);
   });
 
-  it('notes bytes that are no text on the element that has them, and on no other', async () => {
+  it('notes invalid bytes only on the element that contains them', async () => {
     const content = Buffer.concat([
       Buffer.from('[{"a":"ä"},{"a":"'),
       Buffer.from([0xff]),
@@ -101,7 +101,7 @@ describe('a JSON array', () => {
     ]);
   });
 
-  it('comes back as it was written, at every chunk size', async () => {
+  it('is read back as it was written, at every chunk size', async () => {
     const written = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), {
       maxLength: 5,
     });
@@ -122,7 +122,7 @@ describe('a JSON array', () => {
     );
   });
 
-  it('that is broken at random places has the same fate at every chunk size', async () => {
+  it('that is broken at random positions gives the same result at every chunk size', async () => {
     const bytes = fc.array(fc.constantFrom(...Buffer.from('{}[]",:\\\n\r a1ä')), { maxLength: 40 });
     const outcome = async (path: string, chunkBytes?: number) => {
       try {
@@ -160,40 +160,40 @@ describe('a JSON array of arrays', () => {
     ]);
   });
 
-  it('may have titles and no header, and is read again alike', async () => {
+  it('may have titles and no header, and is read again in the same way', async () => {
     const text = '[["Report of 2024"],["Ann",1,"2024-01-31"],["Bob",2,"2024-02-01"],["Cy",3,"2024-02-02"]]';
     const reader = await open(text);
     expect(reader.headers).toEqual(['column_1', 'column_2', 'column_3']);
     expect(reader.detected).toMatchObject({
       table: { header: false, skipLines: 1 },
-      warnings: ['The first array was not read as rows: the table begins after them.'],
+      warnings: ['The first array was not read as a row: the table begins after it.'],
     });
     const again = await open(text, { found: reader.detected });
     expect(again.headers).toEqual(reader.headers);
     expect(await allRows(again)).toEqual(await allRows(reader));
   });
 
-  it('takes names and a header as they are stated', async () => {
+  it('uses stated names and a stated header', async () => {
     const reader = await open('[["a","b"],["c","d"]]', { header: false, columns: ['x', 'y'] });
     expect(reader.headers).toEqual(['x', 'y']);
     expect(await allRows(reader)).toHaveLength(2);
   });
 
-  it('of rows of all lengths is refused, with the numbers', async () => {
+  it('with rows of many lengths is refused, with the numbers', async () => {
     await expect(open('[["a","b","c"],[1],[1,2],[1,2,3,4],[1,2,3]]')).rejects.toMatchObject({
       code: 'FILE_INVALID',
-      message: expect.stringContaining('got 3 of the first 4 that do not (line 1: expected 3 values, got 1)'),
+      message: expect.stringContaining('but 3 of the first 4 do not (line 1: expected 3 values, got 1)'),
     });
   });
 });
 
-describe('a JSON array of things that are no rows', () => {
+describe('a JSON array of values that are not rows', () => {
   it('is refused before a row is stored, with the numbers', async () => {
     const text = `[${Array.from({ length: 64 }, (_, i) => i).join(',')},{"a":1}]`;
     await expect(openJsonArray(files.write(text), {}, limits)).rejects.toMatchObject({
       code: 'FILE_INVALID',
       message:
-        'expected most rows to be JSON objects, got 64 of the first 65 that do not (line 1: expected a JSON object, got a number); the file was read as a JSON array',
+        'expected most rows to be JSON objects, but 64 of the first 65 do not (line 1: expected a JSON object, got a number); the file was read as a JSON array',
     });
   });
 });

@@ -1,5 +1,6 @@
-// A JSON array to rows, as a stream: finds where each element ends and parses it alone. An element that is no row is
-// rejected and the rest goes on; where the brackets or quotes no longer tell where elements end, the file is refused.
+// Turns a JSON array into rows, as a stream: finds the end of each element and parses it separately. An element that is
+// not a row is rejected and reading continues. If brackets or quotes no longer show where elements end, the file is
+// refused.
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import {
@@ -83,7 +84,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Where the scanner stands: before the array, between elements, in one, after one that was closed, after the array. */
+/** The scanner's position: before the array, between elements, in one, after one that was closed, after the array. */
 type Place = 'before' | 'between' | 'element' | 'closed' | 'after';
 
 class ElementSplitter {
@@ -93,10 +94,10 @@ class ElementSplitter {
   #line = 1;
   #elementLine = 1;
   #elements = 0;
-  /** Closing brackets that are still to come, inside the element. */
+  /** Closing brackets that are expected inside the element. */
   readonly #open: number[] = [];
   #inString = false;
-  /** Characters of the next piece that an escape at the end of this one takes. */
+  /** Characters of the next piece that belong to an escape at the end of this one. */
   #skip = 0;
   /** The part of the element in earlier pieces. */
   #kept = '';
@@ -119,7 +120,7 @@ class ElementSplitter {
         at = this.#scanElement(text, at);
         if (at < text.length || (this.#place as Place) === 'closed') {
           found.push(this.#finish(text.slice(from, at)));
-          // A value that is no object ends at the comma or bracket after it, which is read next.
+          // A value that is not an object ends at the comma or bracket after it, which is read next.
           this.#place = 'closed';
         }
         continue;
@@ -164,7 +165,7 @@ class ElementSplitter {
 
   #lost(what: string): RowmillError {
     return new RowmillError('FILE_INVALID', `line ${this.#line} of the JSON array: ${what}`, {
-      hint: 'Correct the file from this line on, or give the rows as JSON lines: there one broken row harms no other.',
+      hint: 'Correct the file from this line on, or use JSON lines, where a broken row does not affect the others.',
     });
   }
 
@@ -191,7 +192,7 @@ class ElementSplitter {
     return element;
   }
 
-  /** Goes on inside an element; returns where it stopped, which is at its end or at the end of the text. */
+  /** Continues inside an element. Returns the end of the element or the end of the text. */
   #scanElement(text: string, from: number): number {
     let at = from;
     for (;;) {
@@ -218,7 +219,7 @@ class ElementSplitter {
         else if (this.#open.length === 0) {
           if (code === COMMA || code === CLOSE_BRACKET) return at;
         } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-          if (this.#open.pop() !== code) throw this.#lost('a bracket closes what it did not open');
+          if (this.#open.pop() !== code) throw this.#lost('a closing bracket does not match the opening one');
           if (this.#open.length === 0) {
             this.#place = 'closed';
             return at + 1;
@@ -231,7 +232,7 @@ class ElementSplitter {
   }
 }
 
-/** Where the string ends in which `at` stands, or where its line does; beyond the text if the next piece is needed. */
+/** End of the string that contains `at`, or of its line; beyond the text if the next piece is needed. */
 function endOfString(text: string, at: number, lineBreak: number): number {
   let i = at;
   while (i < text.length) {

@@ -7,7 +7,7 @@ import { openJsonl } from './read-jsonl.ts';
 
 const files = useTestFiles();
 const limits = shippedLimits();
-/** As a file is read again: one of a few broken lines is not refused for them. */
+/** Reads the file as if it were read again: then a few broken lines do not refuse the file. */
 const AGAIN: FormatOptions = { found: { format: 'jsonl', warnings: [] } };
 
 async function read(
@@ -26,7 +26,7 @@ function object(line: number, value: Record<string, unknown>, repair: string | n
 }
 
 describe('JSON lines', () => {
-  it('give one row a line, with the line, and skip blank lines', async () => {
+  it('are one row each, with the line number, and blank lines are skipped', async () => {
     expect(await read('{"a":1}\n\n  \n{"b":{"c":[2]}}')).toEqual([
       object(1, { a: 1 }),
       object(4, { b: { c: [2] } }),
@@ -41,7 +41,7 @@ describe('JSON lines', () => {
     expect(await read('\ufeff{"a":1}\n')).toEqual([object(1, { a: 1 })]);
   });
 
-  it('may be UTF-16, and say so', async () => {
+  it('may be UTF-16, which is reported', async () => {
     const reader = await openJsonl(
       files.write(Buffer.from('\ufeff{"a":"ä"}\n{"a":"€"}\n', 'utf16le')),
       {},
@@ -51,17 +51,17 @@ describe('JSON lines', () => {
     expect(await allRows(reader)).toEqual([object(1, { a: 'ä' }), object(2, { a: '€' })]);
   });
 
-  it('are read as the encoding that is stated', async () => {
+  it('are read in the stated encoding', async () => {
     const latin = Buffer.from('{"a":"\xe4"}\n', 'latin1');
     expect(await read(latin, { encoding: 'latin1' })).toEqual([object(1, { a: 'ä' })]);
   });
 
-  it('give nothing when there is nothing', async () => {
+  it('yield no rows for an empty file', async () => {
     expect(await read('')).toEqual([]);
     expect(await read('\n\n')).toEqual([]);
   });
 
-  it('reject a line that is no object, with its text, and go on', async () => {
+  it('are rejected with their text if they are not objects, and reading continues', async () => {
     expect(await read('{"a":1}\n{"a":\n[1]\n{"a":2}\n')).toEqual([
       object(1, { a: 1 }),
       { kind: 'rejected', line: 2, raw: '{"a":', reason: expect.stringContaining('not JSON') },
@@ -70,7 +70,7 @@ describe('JSON lines', () => {
     ]);
   });
 
-  it('note bytes that are no text on the row that has them, and on no other', async () => {
+  it('have a note on invalid bytes only on the row that contains them', async () => {
     const content = Buffer.concat([
       Buffer.from('{"a":"ä � ü"}\n{"a":"x'),
       Buffer.from([0xff]),
@@ -84,7 +84,7 @@ describe('JSON lines', () => {
     ]);
   });
 
-  it('reject a line of one byte more than allowed, and not one less', async () => {
+  it('are rejected with one byte more than allowed, but not at the limit', async () => {
     const line = '{"a":"ää"}';
     const bytes = Buffer.byteLength(line);
     expect(await read(line, {}, { maxRowBytes: bytes })).toEqual([object(1, { a: 'ää' })]);
@@ -94,7 +94,7 @@ describe('JSON lines', () => {
     ]);
   });
 
-  it('do not keep a line that is far too long in memory', async () => {
+  it('are not kept in memory if they are far too long', async () => {
     const path = files.write(
       Buffer.concat([Buffer.alloc(64 * 1024 * 1024, 'x'), Buffer.from('\n{"a":1}\n')]),
     );
@@ -112,12 +112,12 @@ describe('JSON lines', () => {
     ]);
   });
 
-  it('are read again the same', async () => {
+  it('are the same on every read', async () => {
     const reader = await openJsonl(files.write('{"a":1}\nx\n{"a":2}'), {}, limits);
     expect(await allRows(reader)).toEqual(await allRows(reader));
   });
 
-  it('come back as they were written, at every chunk size', async () => {
+  it('are read back as they were written, at every chunk size', async () => {
     const written = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), {
       maxLength: 5,
     });
@@ -140,7 +140,7 @@ describe('JSON lines', () => {
     );
   });
 
-  it('that are broken at random places give the same fates at every chunk size', async () => {
+  it('that are broken at random positions give the same result at every chunk size', async () => {
     const bytes = fc.array(fc.constantFrom(...Buffer.from('{}[]",:\\\n\r a1ä€'), 0xff, 0xe2), {
       maxLength: 60,
     });
@@ -171,11 +171,11 @@ describe('JSON lines of arrays', () => {
   });
 });
 
-describe('lines of which most are no objects', () => {
+describe('lines that are mostly not objects', () => {
   it('are refused before a row is stored', async () => {
     await expect(openJsonl(files.write('{"a":1}\nx\ny\n'), {}, limits)).rejects.toMatchObject({
       code: 'FILE_INVALID',
-      message: expect.stringContaining('got 2 of the first 3 that do not'),
+      message: expect.stringContaining('but 2 of the first 3 do not'),
     });
   });
 });

@@ -1,5 +1,5 @@
-// JSON lines to rows: one object or one array a line, blank lines skipped. A line that is neither is rejected and the rest
-// goes on.
+// Turns JSON lines into rows: one object or array per line. Blank lines are skipped. Any other line is rejected, and
+// reading continues.
 import type { FormatOptions, ReadLimits, ReadRow, RowReader } from '../row-reader.ts';
 import { createJsonRowReader, type JsonTable, tryJson, warnOfSkipped } from './json-rows.ts';
 import { readLines } from './read-lines.ts';

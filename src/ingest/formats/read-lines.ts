@@ -1,14 +1,14 @@
-// The lines of a text file in batches, with their numbers. A line that is too long is given cut and marked, so that
-// no line takes more memory than a row may have.
+// Reads the lines of a text file in batches, with their numbers. A line that is too long is cut and marked, so that no
+// line takes more memory than a row may have.
 import { createReadStream } from 'node:fs';
 import { MAX_RAW_LENGTH } from '../row-reader.ts';
 import { decodeText } from './csv/decode-text.ts';
 
 export interface TextLine {
   line: number;
-  /** Without its line end; only the beginning when it is too long. */
+  /** Without its line end; only the beginning if it is too long. */
   text: string;
-  /** Bytes were no text in the encoding of the file. */
+  /** Bytes that are not valid in the encoding of the file were replaced. */
   damaged: boolean;
   tooLong: boolean;
 }
@@ -21,9 +21,9 @@ export interface LineSource {
   chunkBytes?: number;
 }
 
-/** What one read of a text file asks for. */
+/** Bytes per read of a text file. */
 export const TEXT_CHUNK_BYTES = 256 * 1024;
-export const DAMAGED_NOTE = 'bytes that are no text in the encoding of the file were replaced by �';
+export const DAMAGED_NOTE = 'bytes that are not valid in the encoding of the file were replaced by �';
 
 export async function* readLines(source: LineSource): AsyncGenerator<TextLine[]> {
   const { path, encoding, lineEnd, maxLineBytes } = source;

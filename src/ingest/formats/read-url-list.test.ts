@@ -6,7 +6,7 @@ const files = useTestFiles();
 const limits = shippedLimits();
 
 describe('a list of URLs', () => {
-  it('gives one row a line under the header url, as the URL stands', async () => {
+  it('yields one row per line under the header url, with the URL unchanged', async () => {
     const reader = await openUrlList(
       files.write('# shops\nhttps://example.com/a,b;c?d=e#f\n\n  HTTP://münchen.example/ß  \r\n'),
       {},
@@ -24,10 +24,10 @@ describe('a list of URLs', () => {
     ['ftp://example.com/x', 'begins with http'],
     ['javascript:alert(1)', 'begins with http'],
     ['example.com', 'begins with http'],
-    ['https://a.example https://b.example', 'without blanks'],
+    ['https://a.example https://b.example', 'without spaces'],
     ['https://', 'a valid URL'],
     ['http://[::1', 'a valid URL'],
-  ])('rejects %j and goes on', async (line, reason) => {
+  ])('rejects %j and continues', async (line, reason) => {
     const rows = await allRows(await openUrlList(files.write(`${line}\nhttps://x.example/\n`), {}, limits));
     expect(rows).toEqual([
       { kind: 'rejected', line: 1, raw: line, reason: expect.stringContaining(reason) },

@@ -1,4 +1,5 @@
-// A list of URLs to rows: one a line, blank lines and lines that begin with # skipped. Anything else is rejected.
+// Turns a list of URLs into rows, one per line. Blank lines and lines that begin with # are skipped. A line that is not
+// a URL is rejected.
 import {
   type FormatOptions,
   MAX_RAW_LENGTH,
@@ -47,6 +48,6 @@ export function isHttpUrl(text: string): boolean {
 
 function explainNoUrl(text: string): string | null {
   if (!/^https?:\/\//i.test(text)) return 'expected a URL that begins with http:// or https://';
-  if (/\s/.test(text)) return 'expected one URL without blanks';
+  if (/\s/.test(text)) return 'expected one URL without spaces';
   return URL.canParse(text) ? null : 'expected a valid URL';
 }

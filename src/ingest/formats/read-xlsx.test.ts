@@ -26,7 +26,7 @@ function readData(data: string, more: Partial<HandMadeWorkbook> = {}, options: F
   return read(writeWorkbook({ sheets: [{ name: 'One', data }], ...more }), options);
 }
 
-/** A row of texts; an empty text is no cell. */
+/** A row of texts. An empty text adds no cell. */
 function row(number: number, ...cells: string[]): string {
   const letter = (i: number) => String.fromCharCode(65 + i);
   const xml = cells.map((text, i) =>
@@ -40,7 +40,7 @@ function cells(line: number, ...values: string[]): ReadRow {
 }
 
 describe('a workbook that a program wrote', () => {
-  it('gives its rows as text, with the header apart', async () => {
+  it('is read as rows of text and a header', async () => {
     const workbook = await writeXlsx({
       sheets: [
         {
@@ -78,7 +78,7 @@ describe('a workbook that a program wrote', () => {
     });
   });
 
-  it('gives many rows in their order, also when they are taken slowly', async () => {
+  it('yields many rows in order, even to a slow consumer', async () => {
     const writer = new XlsxStreamWriter({ name: 'Many', columns: [{ header: 'n' }, { header: 'text' }] });
     for (let i = 0; i < 20_000; i += 1) writer.addRow([i, `text ${i % 100}`]);
     const path = files.write(Buffer.from(await writer.finish()));
@@ -95,7 +95,7 @@ describe('a workbook that a program wrote', () => {
     });
   });
 
-  it('is read again the same, and left in the middle without harm', async () => {
+  it('is read again with the same rows, and can be left midway', async () => {
     const writer = new XlsxStreamWriter({ name: 'Many', columns: [{ header: 'n' }] });
     for (let i = 0; i < 5000; i += 1) writer.addRow([i]);
     const path = files.write(Buffer.from(await writer.finish()));
@@ -110,14 +110,14 @@ describe('a workbook that a program wrote', () => {
     });
   });
 
-  it('cannot be read any more once the work is done, instead of seeming to be empty', async () => {
+  it('throws when it is read after it is closed, instead of seeming to be empty', async () => {
     let kept: RowReader | undefined;
     const path = files.write(writeWorkbook({ sheets: [{ name: 'One', data: row(1, 'a') + row(2, '1') }] }));
     await withXlsx(path, {}, limits, async (reader) => {
       kept = reader;
     });
-    await expect(allRows(kept!)).rejects.toThrow('after the work');
-    await expect(allRows(kept!)).rejects.toThrow('after the work');
+    await expect(allRows(kept!)).rejects.toThrow('after the file is closed');
+    await expect(allRows(kept!)).rejects.toThrow('after the file is closed');
   });
 });
 
@@ -145,7 +145,7 @@ describe('a cell', () => {
       'ab',
       null,
     ],
-    ['a truth', '<c r="A2" t="b"><v>1</v></c>', 'TRUE', null],
+    ['a boolean', '<c r="A2" t="b"><v>1</v></c>', 'TRUE', null],
     ['a formula with its value', '<c r="A2"><f>1+1</f><v>2</v></c>', '2', null],
     ['a formula with its text', '<c r="A2" t="str"><f>A1</f><v>x &amp; y</v></c>', 'x & y', null],
     [
@@ -156,9 +156,9 @@ describe('a cell', () => {
     ],
     ['a formula without value', '<c r="A2"><f>SUM(B:B)</f></c>', '', 'A2: the formula has no stored value'],
     ['an error', '<c r="A2" t="e"><v>#N/A</v></c>', '#N/A', 'A2: the cell holds the error #N/A'],
-    ['no date at all', '<c r="A2" s="1"><v>-5</v></c>', '-5', 'A2: the number is shown as a date'],
-    ['no number at all', '<c r="A2"><v>abc</v></c>', 'abc', 'A2: the cell should hold a number'],
-    ['no text at all', '<c r="A2" t="s"><v></v></c><c r="B2"><v>1</v></c>', '', null],
+    ['an invalid date', '<c r="A2" s="1"><v>-5</v></c>', '-5', 'A2: the number has a date format'],
+    ['an invalid number', '<c r="A2"><v>abc</v></c>', 'abc', 'A2: the value of the cell is not a number'],
+    ['an empty text', '<c r="A2" t="s"><v></v></c><c r="B2"><v>1</v></c>', '', null],
     [
       'a formula whose value was not stored by its writer',
       '<c r="A2"><f>SUM(B:B)</f><v></v></c>',
@@ -166,16 +166,16 @@ describe('a cell', () => {
       'A2: the formula has no stored value',
     ],
     [
-      'a text of its own and a value',
+      'an inline text and a value',
       '<c r="A2" t="inlineStr"><is><t>abc</t></is><v>5</v></c>',
       'abc',
-      'A2: the cell has a text of its own and a value; the text is read',
+      'A2: the cell has both an inline text and a value; the text is read',
     ],
     [
-      'a value and a text of its own',
+      'a value and an inline text',
       '<c r="A2"><is><t>abc</t></is><v>5</v></c>',
       '5',
-      'A2: the cell has a text of its own and a value; the value is read',
+      'A2: the cell has both an inline text and a value; the value is read',
     ],
     ['two values', '<c r="A2"><v>5</v><v>6</v></c>', '5', 'A2: the cell has more than one value'],
     [
@@ -191,7 +191,7 @@ describe('a cell', () => {
       'A2: the number has more digits',
     ],
     [
-      'a number as a double is written',
+      'a number in the notation of a double',
       '<c r="A2"><v>0.30000000000000004</v></c>',
       '0.30000000000000004',
       null,
@@ -205,7 +205,7 @@ describe('a cell', () => {
     ],
   ];
 
-  // One workbook for all, each cell in a row of its own: a thread per cell would take most of the time.
+  // One workbook for all, each cell in its own row: a thread per cell would take most of the time.
   const lineOf = (name: string): number => CELLS.findIndex((each) => each[0] === name) + 2;
   let rows: ReadRow[];
   beforeAll(async () => {
@@ -231,7 +231,7 @@ describe('a cell', () => {
     expect(rows).toMatchObject([cells(2, '2024-01-31')]);
   });
 
-  it('counts dates from 1904 only if the main namespace says so', async () => {
+  it('counts dates from 1904 only if an element of the main namespace is set so', async () => {
     const data = `${row(1, 'a')}<row r="2"><c r="A2" s="1"><v>43860</v></c></row>`;
     const workbook = (properties: string, prefix = '') =>
       writeZip(
@@ -260,7 +260,7 @@ describe('a cell', () => {
     }
   });
 
-  it('of a merged range has the value, and the others are empty', async () => {
+  it('at the start of a merged range has the value, and the others are empty', async () => {
     const xml = sheetXml(row(1, 'a', 'b', 'c') + row(2, 'merged', '', 'x')).replace(
       '</sheetData>',
       '</sheetData><mergeCells><mergeCell ref="A2:B2"/></mergeCells>',
@@ -271,26 +271,26 @@ describe('a cell', () => {
 });
 
 describe('a row', () => {
-  it('is counted as the sheet counts, and skipped when it is empty', async () => {
+  it('has the number of the sheet, and is skipped if it is empty', async () => {
     const styled = '<row r="5"><c r="A5" s="0"/><c r="B5"/></row>';
     const { headers, rows } = await readData(row(3, 'a', 'b') + row(4, '1', '2') + styled + row(9, '3', '4'));
     expect(headers).toEqual(['a', 'b']);
     expect(rows).toEqual([cells(4, '1', '2'), cells(9, '3', '4')]);
   });
 
-  it('without numbers is counted on', async () => {
+  it('without a number follows the row before it', async () => {
     const data = '<row><c><v>1</v></c><c><v>2</v></c></row><row><c><v>3</v></c><c r="B2"><v>4</v></c></row>';
     expect((await readData(data, {}, { header: true })).rows).toMatchObject([cells(2, '3', '4')]);
   });
 
-  it('that is shorter than the header has empty cells, which is no repair', async () => {
+  it('that is shorter than the header is padded with empty cells, without a repair note', async () => {
     expect((await readData(row(1, 'a', 'b', 'c') + row(2, '1') + row(3, '', '', '3'))).rows).toEqual([
       cells(2, '1', '', ''),
       cells(3, '', '', '3'),
     ]);
   });
 
-  it('with a value beyond the header is rejected, with what it holds', async () => {
+  it('with a value beyond the header is rejected, with its values', async () => {
     expect((await readData(row(1, 'a', 'b') + row(2, '1', '2', '', '4') + row(3, '5'))).rows).toEqual([
       {
         kind: 'rejected',
@@ -327,7 +327,7 @@ describe('a row', () => {
     ]);
   });
 
-  it('keeps hostile headers as plain texts', async () => {
+  it('keeps hostile headers as plain text', async () => {
     const { headers } = await readData(
       row(1, '__proto__', 'constructor', 'toString') + row(2, '1', '2', '3'),
     );
@@ -338,14 +338,14 @@ describe('a row', () => {
 describe('the header', () => {
   const DATA = row(1, 'Report', '2024') + row(3, 'a', 'b') + row(4, '1', '2');
 
-  it('stands after the rows that are to be skipped, which become the preamble', async () => {
+  it('comes after the skipped rows, which become the preamble', async () => {
     const { detected, headers, rows } = await readData(DATA, {}, { skipLines: 2 });
     expect(detected.preamble).toBe('Report\t2024');
     expect(headers).toEqual(['a', 'b']);
     expect(rows).toEqual([cells(4, '1', '2')]);
   });
 
-  it('is not among the rows that are to be skipped, to the last of them', async () => {
+  it('is never one of the skipped rows, up to the last of them', async () => {
     expect((await readData(DATA, {}, { skipLines: 1 })).headers).toEqual(['a', 'b']);
     expect((await readData(DATA, {}, { skipLines: 3 })).headers).toEqual(['1', '2']);
   });
@@ -400,7 +400,7 @@ describe('the sheet', () => {
     expect(headers).toEqual(['a']);
     expect(detected).toMatchObject({ sheet: 'First', sheets: ['Hidden', 'Empty', 'First', '2024', 'Blank'] });
     expect(detected.warnings).toEqual([
-      'Only the sheet "First" is read; these hold data, too: "Hidden" (hidden), "2024".',
+      'Only the sheet "First" is read. Other sheets with data: "Hidden" (hidden), "2024".',
     ]);
   });
 
@@ -409,7 +409,7 @@ describe('the sheet', () => {
     ['first', 'First'],
     ['4', '2024'],
     ['1', 'Hidden'],
-  ])('is the one that is asked for: %s', async (wanted, name) => {
+  ])('is the stated one: %s', async (wanted, name) => {
     const { detected } = await read(WORKBOOK, { sheet: wanted });
     expect(detected).toMatchObject({ sheet: name, warnings: [] });
   });
@@ -421,7 +421,7 @@ describe('the sheet', () => {
     });
   });
 
-  it('must hold something', async () => {
+  it('must not be empty', async () => {
     await expect(readData('')).rejects.toMatchObject({
       code: 'FILE_INVALID',
       message: expect.stringContaining('empty'),
@@ -435,14 +435,14 @@ describe('the sheet', () => {
   });
 });
 
-describe('a sheet as people make it', () => {
+describe('a handmade sheet', () => {
   const TABLE = (from: number) =>
     row(from, 'id', 'name', 'price') +
     row(from + 1, '1', 'Ann', '2') +
     row(from + 2, '2', 'Bob', '3') +
     row(from + 3, '3', 'Cy', '4');
 
-  it('has its merged title and notes above the table shown, and not read as rows', async () => {
+  it('shows its merged title and notes above the table, and does not read them as rows', async () => {
     const { detected, headers, rows } = await readData(row(1, 'Report 2024') + row(2, 'in EUR') + TABLE(4));
     expect(headers).toEqual(['id', 'name', 'price']);
     expect(rows.map((each) => each.kind)).toEqual(['cells', 'cells', 'cells']);
@@ -473,7 +473,7 @@ describe('a sheet as people make it', () => {
     });
   });
 
-  it('has notes and totals below its table rejected, with the reason, and a company called Total kept', async () => {
+  it('rejects notes and totals below its table with the reason, and keeps a company called Total', async () => {
     const { rows } = await readData(
       `${TABLE(1)}${row(5, '4', 'Total', '9')}${row(6, 'Total', '', '18')}${row(8, 'Source: own research')}${row(9, '* estimated')}${row(11, 'x7')}`,
     );
@@ -482,13 +482,13 @@ describe('a sheet as people make it', () => {
       {
         kind: 'rejected',
         line: 6,
-        reason: 'the row looks like a total: A6 says so, and B6 is empty, which other rows fill',
+        reason: 'the row looks like a total: A6 is "Total", and B6 is empty, unlike in other rows',
         raw: 'Total\t\t18',
       },
       {
         kind: 'rejected',
         line: 8,
-        reason: 'the row looks like a note: of the 3 columns only A8 has a value',
+        reason: 'the row looks like a note: of 3 columns, only A8 has a value',
         raw: 'Source: own research',
       },
       expect.objectContaining({ kind: 'rejected', line: 9 }),
@@ -496,7 +496,7 @@ describe('a sheet as people make it', () => {
     ]);
   });
 
-  it('has its row of units noted and not read as a row', async () => {
+  it('reports its row of units and does not read it as a row', async () => {
     const { detected, rows } = await readData(
       row(1, 'name', 'weight', 'height') + row(2, '', 'kg', 'cm') + row(3, 'Ann', '60', '170'),
     );
@@ -515,17 +515,17 @@ describe('a sheet as people make it', () => {
     expect(detected.warnings).toEqual(['The names of the columns are in rows 1 and 2.']);
   });
 
-  it('is refused when most of its rows do not fit, with the numbers and what to do', async () => {
+  it('is refused if most of its rows do not fit, with the numbers and what to do', async () => {
     const misfits = Array.from({ length: 6 }, (_, i) => row(i + 2, '1', '2', '3', '4')).join('');
     await expect(readData(row(1, 'a', 'b', 'c') + misfits + row(9, '1', '2'))).rejects.toMatchObject({
       code: 'FILE_INVALID',
       message:
-        'expected most rows to fit the 3 columns, got 6 of the first 7 that do not (row 2: expected nothing after the last named column (C), got a value in D2); the sheet "One" was read with the header in row 1',
+        'expected most rows to fit the 3 columns, but 6 of the first 7 do not (row 2: expected nothing after the last named column (C), got a value in D2); the sheet "One" was read with the header in row 1',
       hint: expect.stringContaining('State the sheet, the rows to skip, or that there is no header'),
     });
   });
 
-  it('is read again as it was found, and as before if that was before layouts were stored', async () => {
+  it('is read again in its detected layout, or in the old one if no layout is stored', async () => {
     const workbook = writeWorkbook({ sheets: [{ name: 'One', data: row(1, 'Report 2024') + TABLE(3) }] });
     const { detected, headers, rows } = await read(workbook);
     const again = await read(workbook, { format: 'xlsx', sheet: 'One', found: detected });
@@ -547,14 +547,14 @@ describe('a sheet as people make it', () => {
   });
 });
 
-describe('the sheet with the data', () => {
+describe('the sheet that is read', () => {
   const DATA =
     row(1, 'id', 'name') + Array.from({ length: 60 }, (_, i) => row(i + 2, `${i}`, `n${i}`)).join('');
   const small = row(1, 'code', 'label') + row(2, 'a', 'b') + row(3, 'c', 'd') + row(4, 'e', 'f');
 
   it.each<[string, HandMadeWorkbook['sheets'], string]>([
     [
-      'a sheet of one cell',
+      'is the one with the data after a sheet of one cell',
       [
         { name: 'Notes', data: row(1, 'Notes') },
         { name: 'Data', data: DATA },
@@ -562,7 +562,7 @@ describe('the sheet with the data', () => {
       'Data',
     ],
     [
-      'a page of prose',
+      'is the one with the data after a page of prose',
       [
         {
           name: 'Read me',
@@ -573,7 +573,7 @@ describe('the sheet with the data', () => {
       'Data',
     ],
     [
-      'no other table that is merely smaller',
+      'is the first if that is merely a smaller table',
       [
         { name: 'Codes', data: small },
         { name: 'Data', data: DATA },
@@ -581,20 +581,20 @@ describe('the sheet with the data', () => {
       'Codes',
     ],
     [
-      'no hidden sheet',
+      'is not a hidden one',
       [
         { name: 'Notes', data: row(1, 'Notes') },
         { name: 'Data', data: DATA, state: 'hidden' },
       ],
       'Notes',
     ],
-  ])('is chosen over %s, with a warning', async (_, sheets, chosen) => {
+  ])('%s, with a warning', async (_, sheets, chosen) => {
     const { detected } = await read(writeWorkbook({ sheets }));
     expect(detected.sheet).toBe(chosen);
     expect(detected.warnings.at(-1)).toMatch(/^Only the sheet/);
   });
 
-  it('is not a pivot table of it', async () => {
+  it('is not a pivot table of the data', async () => {
     const pivot =
       row(1, 'Row Labels', 'Sum') + Array.from({ length: 9 }, (_, i) => row(i + 2, `n${i}`, '1')).join('');
     const relation = {
@@ -611,14 +611,14 @@ describe('the sheet with the data', () => {
 });
 
 describe('a hostile workbook', () => {
-  it('with a value in the last column of every row costs no cells for it', async () => {
+  it('with a value in the last column of every row is not padded up to it', async () => {
     const far = Array.from(
       { length: 3000 },
       (_, i) => `<row r="${i + 2}"><c r="A${i + 2}"><v>1</v></c><c r="XFD${i + 2}"><v>2</v></c></row>`,
     ).join('');
     const good = Array.from({ length: 3000 }, (_, i) => row(i + 5000, '1')).join('');
     const workbook = writeWorkbook({ sheets: [{ name: 'One', data: `${row(1, 'a')}${far}${good}` }] });
-    // Padded, these rows would be 49 million cells.
+    // With padding, these rows would be 49 million cells.
     const { rows } = await read(workbook, { found: { format: 'xlsx', warnings: [] } }, { xlsxMemoryMb: 64 });
     expect(rows.filter((each) => each.kind === 'rejected')).toHaveLength(3000);
     expect(rows[0]).toMatchObject({
@@ -630,12 +630,12 @@ describe('a hostile workbook', () => {
   it.each<[string, string, string]>([
     ['with a row too far down', '<row r="1048577"><c><v>1</v></c></row>', '1048577'],
     ['with a row zero', '<row r="0"><c><v>1</v></c></row>', 'row 0'],
-    ['with a row that is no number', '<row r="x"><c><v>1</v></c></row>', 'row x'],
+    ['with a row that is not a number', '<row r="x"><c><v>1</v></c></row>', 'row x'],
     ['with a column too far right', '<row r="1"><c r="XFE1"><v>1</v></c></row>', 'XFE1'],
     ['with a column without letters', '<row r="1"><c r="12"><v>1</v></c></row>', 'cell 12'],
     ['with a very long column', `<row r="1"><c r="${'Z'.repeat(5000)}1"><v>1</v></c></row>`, 'ZZZ'],
     ['with a cell twice', '<row r="1"><c r="A1"><v>1</v></c><c r="A1"><v>2</v></c></row>', 'A1 twice'],
-    ['that ends in the middle', '</sheetData><sheetData><row r="1">', 'proper XML'],
+    ['that ends midway', '</sheetData><sheetData><row r="1">', 'proper XML'],
     ['with a declaration inside', '<!ENTITY a "b">', 'document type'],
   ])('%s is refused', async (_, data, message) => {
     await expect(readData(data)).rejects.toMatchObject({
@@ -656,7 +656,7 @@ describe('a hostile workbook', () => {
     });
   });
 
-  it('whose texts do not fit the memory is refused, naming the setting', async () => {
+  it('whose strings do not fit in memory is refused, with the name of the setting', async () => {
     const strings = `<sst>${Array.from({ length: 900_000 }, (_, i) => `<si><t>${i.toString(36)}</t></si>`).join('')}</sst>`;
     const data = `<row r="1"><c r="A1" t="s"><v>0</v></c></row>`;
     const workbook = writeWorkbook({ sheets: [{ name: 'One', data }], sharedStrings: strings });
@@ -667,14 +667,14 @@ describe('a hostile workbook', () => {
     expect((await read(workbook, {}, { xlsxMemoryMb: 256 })).headers).toEqual(['0']);
   });
 
-  it('whose thread runs out of memory is refused, and the process lives', async () => {
+  it('whose thread runs out of memory is refused, and the process survives', async () => {
     const data = `<row r="1"><c r="A1"><v>1</v></c></row>`;
     await expect(
       read(writeWorkbook({ sheets: [{ name: 'One', data }] }), {}, { xlsxMemoryMb: 1 }),
     ).rejects.toMatchObject({ code: 'FILE_TOO_LARGE', message: expect.stringContaining('xlsxMemoryMb') });
   });
 
-  it('with macros and links to elsewhere is read without them', async () => {
+  it('with macros and external links is read without them', async () => {
     const data = `${row(1, 'a')}<row r="2"><c r="A2"><f>[1]Sheet1!$A$1</f><v>7</v></c></row>`;
     const extra = [
       { name: 'xl/vbaProject.bin', data: Buffer.alloc(100, 1) },

@@ -1,18 +1,18 @@
-// Refuses a file when most of its first rows would be rejected: then the rows are not bad, the file was misread. Each
-// format says how it read the file and what a person can state instead.
+// Refuses a file if most of its first rows would be rejected: the rows are probably fine and the file was misread. Each
+// format describes how it read the file and which options the user can state instead.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadRow } from '../row-reader.ts';
 
-/** Rows and characters that are looked at. */
+/** Limits of the trial, in rows and characters. */
 export const TRIAL_ROWS = 1000;
 const TRIAL_CHARACTERS = 8 * 1024 * 1024;
 
 export interface Trial {
-  /** True when enough rows were seen. */
+  /** Returns true once enough rows were seen. */
   add(row: ReadRow, characters: number): boolean;
   /** Rows seen so far. */
   count(): number;
-  /** Throws FILE_INVALID when more than half of the rows were rejected. */
+  /** Throws FILE_INVALID if more than half of the rows were rejected. */
   end(): void;
 }
 
@@ -46,7 +46,7 @@ export function createTrial({ fit, how, hint, unit = 'line' }: TrialWords): Tria
       if (rejected * 2 <= count) return;
       throw new RowmillError(
         'FILE_INVALID',
-        `expected most rows to ${fit}, got ${rejected} of the first ${count} that do not (${example}); ${how}`,
+        `expected most rows to ${fit}, but ${rejected} of the first ${count} do not (${example}); ${how}`,
         { hint },
       );
     },

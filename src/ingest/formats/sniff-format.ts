@@ -1,5 +1,5 @@
-// Tells what a file is, through one layer of gzip or zip. The layer is unpacked into a folder, because what is inside must
-// be looked at as a file, too; it is not unpacked twice.
+// Detects the format of a file, through one layer of gzip or zip. The layer is unpacked into a folder, because
+// detecting its content needs a file, too. A second layer is not unpacked.
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,24 +10,24 @@ import { lookAtFile } from './look-at-file.ts';
 import { withZip } from './zip-archive.ts';
 
 export interface SniffedFormat {
-  /** `imageZip` is a zip of images, `images` the manifest that is made of it. */
+  /** `imageZip` is a zip of images; `images` is the manifest that is created from it. */
   kind: FormatName | 'imageZip' | 'image' | 'unsupported';
   compression?: 'gzip' | 'zip';
-  /** For what is not read: what it is, and what to do. */
+  /** For unsupported files: a description of the file, and what to do. */
   found?: string;
   advice?: string;
   isBroken?: boolean;
 }
 
 export interface UnpackedFile {
-  /** Of the file itself, or of what was in the gzip or zip. */
+  /** Path of the file itself, or of the content of the gzip or zip. */
   path: string;
   sniffed: SniffedFormat;
-  /** The beginning of a text; null for anything else. */
+  /** The beginning of a text file; null for any other file. */
   text: string | null;
 }
 
-/** `folder` does not exist yet; it is made for what has to be unpacked. The caller removes it. */
+/** `folder` does not exist yet; it is created if something has to be unpacked. The caller removes it. */
 export async function unpackFile(
   path: string,
   folder: string,

@@ -55,7 +55,7 @@ describe('a text is', () => {
     ['<table><tr><td>1', 'an HTML page'],
     [
       '<?xml version="1.0"?>\n<?mso-application progid="Excel.Sheet"?><Workbook>',
-      'an XML spreadsheet of 2003',
+      'an Excel 2003 XML spreadsheet',
     ],
     ['<?xml version="1.0"?><rows/>', 'XML'],
     ['<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', 'an SVG image'],
@@ -85,7 +85,7 @@ describe('broken JSON is not a table', () => {
     expect(sniffText(text, true)).toMatchObject({ kind: 'unsupported', isBroken: true });
   });
 
-  it('nor JSON lines because one line of it is a whole object', () => {
+  it('nor is it JSON lines because one of its lines is a whole object', () => {
     const lines = Array.from({ length: 32 }, (_, i) => `  "k${i}": ${i},\n  "l${i}": [`);
     const text = `{\n${lines.join('\n')}\n{"whole": 1}\n]}`;
     expect(sniffText(text, true)).toMatchObject({
@@ -101,7 +101,7 @@ describe('a sample that is cut', () => {
     expect(sniffText('https://a.example/\nhttps://b.example/\nht', false)).toEqual({ kind: 'urls' });
   });
 
-  it('of one long line is JSON lines, unless the rows stand inside', () => {
+  it('of one long line is JSON lines, unless an object wraps the rows', () => {
     expect(sniffText(`{"a":"${'x'.repeat(1000)}`, false)).toEqual({ kind: 'jsonl' });
     expect(sniffText('{"rows": [{"a":1},{"a":', false)).toMatchObject({ kind: 'unsupported' });
   });

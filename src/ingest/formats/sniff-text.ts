@@ -1,17 +1,17 @@
-// What a text holds, from its beginning: JSON lines, a JSON array, URLs, a manifest of images, or a table. Pure.
+// Detects the format of a text from its beginning: JSON lines, a JSON array, URLs, an image manifest, or a table. Pure.
 import { MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { countControls, hasOnlyNuls, isPaddedText } from './control-characters.ts';
 import { isHttpUrl } from './read-url-list.ts';
 
 export type TextLook =
   | { kind: 'csv' | 'json' | 'jsonl' | 'urls' | 'images' }
-  /** `isBroken`: of a kind that is read, but damaged. */
+  /** `isBroken`: the format is supported, but the file is damaged. */
   | { kind: 'unsupported'; found: string; advice: string; isBroken?: true };
 
 const MAX_LINES = 200;
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** `whole` says that the sample is all of the file. */
+/** `whole`: the sample is the whole file. */
 export function sniffText(sample: string, whole: boolean): TextLook {
   const text = sample.trimStart();
   const binary = findBinary(text);
@@ -37,18 +37,18 @@ export function sniffText(sample: string, whole: boolean): TextLook {
 
 const BROKEN_JSON: TextLook = {
   kind: 'unsupported',
-  found: 'text that looks like JSON and is not: a quote, a bracket or its beginning is wrong',
-  advice: 'Correct it, or give JSON lines: one object a line. If it is a table, state the format csv.',
+  found: 'text that looks like JSON but is not valid: a quote, a bracket or its beginning is wrong',
+  advice: 'Correct it, or use JSON lines: one object per line. If it is a table, state the format csv.',
   isBroken: true,
 };
 const PROGRAM_START = /^(?:(?:var|let|const)\s+)?[A-Za-z_$][\w$.]{0,100}\s*[=(]\s*[[{]\s*["'{[\]}]/;
 const COMMENT_START = /^(?:\/\/|\/\*|\)\]\})/;
 const JSON_LINE = /^(?:[[\]{}(),;]+|"[^"]{0,200}"\s*:.*)$/;
-/** Share of lines that makes a text JSON whose beginning is missing or damaged. */
+/** Number and share of JSON-like lines from which a text counts as JSON with a missing or damaged beginning. */
 const MIN_JSON_LINES = 4;
 const MIN_JSON_SHARE = 0.8;
 
-/** Single quotes, bare keys, a program around it, comments before it, or its beginning cut off. */
+/** Detects single quotes, bare keys, surrounding program code, comments before it, or a missing beginning. */
 function looksLikeBrokenJson(text: string, lines: string[]): boolean {
   if (/^\{\s*['"]?[\w$-]{1,100}['"]?\s*:/.test(text) || /^\[\s*'/.test(text)) return true;
   if (lines[0] === '[' || lines[0] === '{' || PROGRAM_START.test(text.slice(0, 500))) return true;
@@ -57,7 +57,7 @@ function looksLikeBrokenJson(text: string, lines: string[]): boolean {
   return like >= MIN_JSON_LINES && like >= lines.length * MIN_JSON_SHARE;
 }
 
-/** Whether a text can be read as what a person says it is. */
+/** Whether a text can be read in the format that the user stated. */
 export function fitsFormat(sample: string, format: 'csv' | 'json' | 'jsonl' | 'urls' | 'images'): boolean {
   const text = sample.trimStart();
   if (format === 'csv') return findBinary(text) === null;
@@ -68,14 +68,14 @@ export function fitsFormat(sample: string, format: 'csv' | 'json' | 'jsonl' | 'u
   return lines.some(isHttpUrl);
 }
 
-/** Lines that are not blank; the last one of a cut sample may be cut, so it counts only when it stands alone. */
+/** Lines that are not blank. The last line of a cut sample may be cut, so it counts only if it is the only one. */
 function splitLines(text: string, whole: boolean): string[] {
   const lines = text.split(/\r\n|\n|\r/, MAX_LINES + 1);
   if (lines.length > MAX_LINES || (!whole && lines.length > 1)) lines.pop();
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
-/** A description of what is not text, by its beginning; null for text. */
+/** A description of data that is not text; null for text. */
 function findBinary(text: string): string | null {
   const start = text.slice(0, 8192);
   const count = countControls(start);
@@ -91,7 +91,7 @@ function sniffMarkup(text: string): TextLook | null {
     return {
       kind: 'unsupported',
       found: 'an SVG image',
-      advice: 'An SVG can carry scripts. Convert it to PNG, and give images as a zip.',
+      advice: 'An SVG can contain scripts. Convert it to PNG, and put images into a zip.',
     };
   }
   if (/^<(!doctype html|html|head|body|table|meta)[\s>]/i.test(afterProlog(start))) {
@@ -105,14 +105,14 @@ function sniffMarkup(text: string): TextLook | null {
     const sheet = /Excel\.Sheet|schemas-microsoft-com:office:spreadsheet/.test(start);
     return {
       kind: 'unsupported',
-      found: sheet ? 'an XML spreadsheet of 2003' : 'XML',
+      found: sheet ? 'an Excel 2003 XML spreadsheet' : 'XML',
       advice: 'Save it as .xlsx or CSV.',
     };
   }
   return null;
 }
 
-/** Markup from its first element or declaration on: without comments and the line that says it is XML. */
+/** Markup from its first element or declaration on, without comments and the XML declaration. */
 function afterProlog(text: string): string {
   let at = 0;
   for (;;) {
@@ -142,18 +142,18 @@ function sniffObjects(text: string, lines: string[], whole: boolean): TextLook |
   const refused: TextLook = {
     kind: 'unsupported',
     found: 'one JSON object over many lines, not rows',
-    advice: 'Give the array of rows alone, or JSON lines: one object a line (`jq -c ".rows[]"`).',
+    advice: 'Use the array of rows alone, or JSON lines: one object per line (`jq -c ".rows[]"`).',
   };
   const single = lines.length === 1;
   if (single && wrapsRows(lines[0]!, whole)) return { ...refused, found: 'a JSON object around the rows' };
   if (single && !whole) return { kind: 'jsonl' };
-  // A few whole objects among the lines of one that is printed over many do not make JSON lines.
+  // A pretty-printed object may have a few whole objects among its lines. That does not make it JSON lines.
   const objects = lines.filter((line) => isJson(line, '{')).length;
   const isLines = isJson(lines[0] ?? '', '{') || objects * 2 >= lines.length;
   return isLines ? { kind: 'jsonl' } : refused;
 }
 
-/** `{"rows":[{…},…]}` on one line: a valid row for the reader, and never what was meant. */
+/** `{"rows":[{…},…]}` on one line: a valid row for the reader, but never the intention. */
 function wrapsRows(line: string, whole: boolean): boolean {
   if (!/^\{\s*"[^"\\]*"\s*:\s*\[\s*\{/.test(line)) return false;
   if (!whole) return true;
@@ -177,7 +177,7 @@ function isJson(line: string, start: '{' | '['): boolean {
 function isUrlList(lines: string[]): boolean {
   const given = lines.filter((line) => !line.startsWith('#'));
   const urls = given.filter(isHttpUrl);
-  // A word before the URLs is the header of a table with one column.
+  // If another word comes before the URLs, it is the header of a table with one column.
   if (urls.length * 2 <= given.length || urls[0] !== given[0]) return false;
   return !DELIMITERS.some((delimiter) => {
     const counts = given.map((line) => line.split(delimiter).length - 1);

@@ -1,4 +1,4 @@
-// What a zip is: a workbook, a set of images, the wrapping of one file, or something that is not read.
+// Detects the content of a zip: a workbook, a set of images, a single file, or something unsupported.
 import { basename } from 'node:path';
 import type { ReadLimits } from '../row-reader.ts';
 import { identifyBytes, isImageType, looksLikeSvg } from './magic-bytes.ts';
@@ -9,7 +9,7 @@ export type ZipLook =
   | { kind: 'zipOfOne'; name: string }
   | { kind: 'unsupported'; found: string; advice: string };
 
-/** Entries whose first bytes are looked at to tell a set of images. */
+/** Entries whose first bytes are checked to recognize a set of images. */
 const LOOKED_AT = 100;
 const HEAD_BYTES = 1024;
 const MAX_CONTENT_TYPES_BYTES = 1024 * 1024;
@@ -31,12 +31,12 @@ export function sniffZip(path: string, limits: ReadLimits): Promise<ZipLook> {
     return {
       kind: 'unsupported',
       found: `a zip of ${files.length} files (${names}${files.length > 3 ? ', …' : ''})`,
-      advice: 'Give each file of rows by itself; only images may come many in one zip.',
+      advice: 'Submit each file of rows separately; only images can share a zip.',
     };
   });
 }
 
-/** What systems add to archives by themselves. */
+/** Files that operating systems add to archives. */
 export function isLitter(name: string): boolean {
   const parts = name.split('/');
   const last = parts.at(-1)!;
@@ -58,7 +58,7 @@ async function sniffOffice(archive: ZipArchive): Promise<ZipLook | null> {
   const contentTypes = names.get('[content_types].xml');
   if (contentTypes === undefined) return null;
   const types = (await archive.peek(contentTypes, MAX_CONTENT_TYPES_BYTES)).toString('latin1');
-  // The workbook may stand elsewhere than in xl/: its type tells.
+  // The workbook may be outside of xl/; its content type identifies it.
   if (
     /spreadsheetml\.(sheet|template)\.main\+xml|ms-excel\.(sheet|template)\.macroEnabled\.main\+xml/.test(
       types,
@@ -70,14 +70,14 @@ async function sniffOffice(archive: ZipArchive): Promise<ZipLook | null> {
     kind: 'unsupported',
     found:
       document === undefined
-        ? 'an Office package that is no workbook'
+        ? 'an Office file that is not a workbook'
         : `a ${document === 'wordprocessingml' ? 'Word document' : 'presentation'}`,
     advice: 'Put the rows into a spreadsheet and save it as .xlsx or CSV.',
   };
 }
 
 async function holdsImages(archive: ZipArchive, files: ZipEntry[]): Promise<boolean> {
-  // Spread over the archive: a folder of other things may stand first.
+  // The checked entries are spread over the archive, because a folder of other files may come first.
   const step = Math.max(1, Math.floor(files.length / LOOKED_AT));
   let looked = 0;
   let images = 0;

@@ -1,10 +1,10 @@
-// The beginning of a text file, decoded, with what can be told from it: encoding and line end.
+// The beginning of a text file, decoded, with its encoding and line end.
 import { open } from 'node:fs/promises';
 import type { FormatOptions } from '../row-reader.ts';
 import { decodeText } from './csv/decode-text.ts';
 import { detectEncoding } from './csv/detect-encoding.ts';
 
-/** What has to be known to read a text line by line. */
+/** The settings needed to read a text line by line. */
 export interface TextLines {
   encoding: string;
   lineEnd: '\n' | '\r';
@@ -18,16 +18,16 @@ export interface TextSample extends TextLines {
 
 const SAMPLE_BYTES = 256 * 1024;
 
-/** For a reader: the encoding is found out from the whole file. */
+/** For readers: detects the encoding from the whole file. */
 export async function openText(path: string, options: FormatOptions): Promise<TextSample> {
   const { encoding } = await detectEncoding(path, options.encoding);
   return decodeSample(await readStart(path), encoding);
 }
 
-/** For telling formats apart, which is done by characters that nearly all encodings share. */
+/** For detecting the format, which needs only characters that nearly all encodings share. */
 export async function glanceAtText(path: string, options: FormatOptions): Promise<TextSample> {
   const start = await readStart(path);
-  // UTF-16 and UTF-32 do not share them, and are found out from the beginning of the file.
+  // UTF-16 and UTF-32 do not share them, but the beginning of the file shows them.
   const wide = start.bytes.includes(0) || (start.bytes[0] ?? 0) >= 0xfe;
   const { encoding } =
     wide || options.encoding !== undefined

@@ -1,5 +1,5 @@
-// A file of failed rows that comes back: the apostrophes that its export put before formulas are taken away again. Such a
-// file is known by the columns that only Rowmill writes.
+// For an exported file of failed rows that is submitted again: removes the apostrophes that the export put before
+// formulas. Such a file is recognized by the columns that only Rowmill writes.
 import { unguard } from '../../core/files/formula-guard.ts';
 import { isReservedColumn } from '../../core/files/map-columns.ts';
 import type { ReadRow, RowReader } from '../row-reader.ts';

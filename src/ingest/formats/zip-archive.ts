@@ -1,5 +1,5 @@
-// A zip whose entries can be listed and read as streams. The central directory is the truth; an entry whose local
-// header, size or checksum says something else is refused. Entry names are data: nothing is written by them.
+// A zip whose entries can be listed and read as streams. The central directory is authoritative; an entry whose local
+// header, size or checksum differs from it is refused. Entry names are data and never used as paths.
 import { pipeline, type Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { type Entry, getFileNameLowLevel, openPromise, type ZipFile } from 'yauzl';
@@ -10,9 +10,9 @@ import { createInflateBudget, type InflateBudget } from './inflate-budget.ts';
 export interface ZipArchive {
   /** Without folders. */
   entries: ZipEntry[];
-  /** All of the entry, checked, within the limits of the archive as a whole and of the entry. */
+  /** The whole entry, verified, within the limits of the archive and of the entry. */
   inflate(entry: ZipEntry): AsyncGenerator<Buffer>;
-  /** The first bytes, unchecked. */
+  /** The first bytes, not verified. */
   peek(entry: ZipEntry, bytes: number): Promise<Buffer>;
   close(): void;
 }
@@ -61,7 +61,7 @@ export async function withZip<T>(
 
 async function openArchive(path: string): Promise<ZipFile> {
   try {
-    // Undecoded names are not checked by yauzl: a name like ../x is no danger here and no reason to refuse.
+    // yauzl does not check undecoded names. A name like ../x is harmless here and not a reason to refuse the file.
     return await openPromise(path, { autoClose: false, decodeStrings: false, validateEntrySizes: false });
   } catch (cause) {
     throw asZipError(cause);
@@ -163,7 +163,7 @@ async function openEntry(
     const raw = await zip.openReadStreamPromise(entry, { decodeFileData: false });
     if (compressionMethod === STORED) return { stream: raw, consumed: () => entry.uncompressedSize };
     const inflate = createInflateRaw({ chunkSize: 64 * 1024 });
-    // An error of either reaches whoever reads `inflate`.
+    // An error of either stream reaches the reader of `inflate`.
     pipeline(raw, inflate, () => {});
     return { stream: inflate, consumed: () => inflate.bytesWritten };
   } catch (cause) {
@@ -195,8 +195,8 @@ async function checkLocalHeader(zip: ZipFile, name: string, entry: Entry): Promi
 function lies(name: string, what: string, declared: unknown, found: unknown): RowmillError {
   return new RowmillError(
     'FILE_INVALID',
-    `expected the ${what} of ${name} in the zip to be ${String(declared)} as its directory says, got ${String(found)}`,
-    { hint: 'The zip is damaged or was made to mislead. Pack it again.' },
+    `expected the ${what} of ${name} in the zip to be ${String(declared)} as declared in its directory, got ${String(found)}`,
+    { hint: 'The zip is damaged or forged. Create it again.' },
   );
 }
 

@@ -1,6 +1,6 @@
-// The bytes of a file on their way to becoming a job, counted and checked at their end: the reader fails before it has
-// created anything when the file is not what was claimed. What went wrong is told apart from the error itself, because
-// the one who reads may report it as a failure of his own.
+// Passes on the bytes of a source file, counts them and checks the file at the end. If it is not the file that was
+// claimed, the read fails before a job is created. The problem is also reported through `onProblem`, because the
+// consumer may wrap the error in one of its own.
 import type { OpenedSourceFile } from './source-adapter.ts';
 
 export type ReadProblem = { kind: 'changed' } | { kind: 'failed'; error: unknown };
@@ -15,7 +15,7 @@ export async function* checkWhileReading(
   try {
     for await (const chunk of file.bytes) {
       read += chunk.length;
-      // A file that grows for ever would never end.
+      // A file that keeps growing would never end.
       if (read > expectedBytes) break;
       yield chunk;
     }

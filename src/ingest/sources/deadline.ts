@@ -1,6 +1,6 @@
-// Waits that end: for operations on servers that may stop answering at any moment.
+// Deadlines for operations on servers that may stop answering at any moment.
 
-/** Rejects after `ms` and calls `onLate`, which must end the operation itself: close the connection. */
+/** Rejects after `ms` and calls `onLate`, which must end the operation by closing the connection. */
 export async function withDeadline<T>(
   what: string,
   ms: number,
@@ -14,7 +14,7 @@ export async function withDeadline<T>(
       reject(new Error(`${what}: no answer within ${ms} ms`));
     }, ms);
   });
-  // What is abandoned may still fail, and nobody listens any more.
+  // An abandoned operation may still fail, with nothing awaiting it.
   work.catch(() => {});
   try {
     return await Promise.race([work, late]);
@@ -23,7 +23,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** The same for each part of a stream. The time that the reader takes between two parts does not count. */
+/** Applies the deadline to each part of a stream. Time that the reader takes between two parts does not count. */
 export async function* withDeadlines<T>(
   what: string,
   ms: number,

@@ -15,8 +15,8 @@ describe('patterns', () => {
     );
   });
 
-  it('come to an end for names made to be slow', () => {
-    // One that tries every way to divide the name among the stars would never end.
+  it('are matched quickly for names built to be slow', () => {
+    // A matcher that tries every way to divide the name among the stars would never finish.
     expect(matchesPattern('a'.repeat(5000), `${'*a'.repeat(50)}*b`)).toBe(false);
   });
 });

@@ -1,17 +1,17 @@
-// Which names of a source are files to take. Names come from strangers: matching takes time linear in pattern times
-// name, whatever they contain.
+// Decides by name which files of a source to take. Names are untrusted: matching takes at most pattern length times
+// name length, whatever they contain.
 
-/** Names of files that somebody is still writing, or that a program keeps for itself. */
+/** Names of files that are still being written, or that belong to another program. */
 const NEVER_TAKEN = ['.*', '*.part', '*.filepart', '*.tmp', '*.crdownload', '~$*'];
 
-/** With patterns: one of them must match. Names of unfinished files never do. */
+/** If patterns are given, one of them must match. Names of unfinished files never match. */
 export function createFileNameFilter(include?: string[]): (name: string) => boolean {
   return (name) =>
     !NEVER_TAKEN.some((pattern) => matchesPattern(name, pattern)) &&
     (include === undefined || include.some((pattern) => matchesPattern(name, pattern)));
 }
 
-/** `*` stands for any characters, `?` for one. */
+/** `*` matches any characters, `?` one. */
 export function matchesPattern(name: string, pattern: string): boolean {
   let at = 0;
   let next = 0;
@@ -26,7 +26,7 @@ export function matchesPattern(name: string, pattern: string): boolean {
       at += 1;
       next += 1;
     } else if (star >= 0) {
-      // The last star takes one character more.
+      // Let the last star match one more character.
       retryAt += 1;
       at = retryAt;
       next = star + 1;

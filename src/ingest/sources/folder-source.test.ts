@@ -1,4 +1,4 @@
-// The folder adapter alone: what it sees, what it refuses, and where files go.
+// The folder adapter alone: which files it offers and refuses, and where it moves them.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -80,7 +80,7 @@ function inFolder(name: string): string[] {
 }
 
 describe('looking', () => {
-  it('offers files directly in the root, the oldest first, and no folders, dotfiles or unfinished ones', async () => {
+  it('offers files directly in the root, oldest first, but no folders, dotfiles or unfinished files', async () => {
     for (const name of ['b.csv', 'a.csv', '.hidden', 'x.part', 'x.tmp', 'x.crdownload', '~$book.xlsx'])
       put(name);
     utimesSync(join(root, 'b.csv'), LONG_AGO, LONG_AGO);
@@ -91,7 +91,7 @@ describe('looking', () => {
     expect(look).toMatchObject({ held: [], waiting: [], refused: [] });
   });
 
-  it('looks below the root only when asked, and not deeper than five folders', async () => {
+  it('searches below the root only with recursive, and at most five folders deep', async () => {
     mkdirSync(join(root, 'a/b/c/d/e/f'), { recursive: true });
     for (const path of ['top.csv', 'a/one.csv', 'a/b/c/d/e/five.csv', 'a/b/c/d/e/f/six.csv']) put(path);
     const look = await open({ recursive: true }).look(NEVER);
@@ -99,7 +99,7 @@ describe('looking', () => {
     expect(look.refused).toEqual([{ path: 'a/b/c/d/e/f', reason: 'it is deeper than 5 folders' }]);
   });
 
-  it('refuses links, second names, pipes and sockets, and says why', async () => {
+  it('refuses links, second names, pipes and sockets, with the reason', async () => {
     const outside = outsideFolder();
     writeFileSync(join(outside, 'secret'), 'secret');
     symlinkSync(join(outside, 'secret'), join(root, 'link.csv'));
@@ -131,7 +131,7 @@ describe('looking', () => {
     expect(existsSync(join(root, 'a.csv'))).toBe(true);
   });
 
-  it('says so when the folder is not there', async () => {
+  it('throws if the folder does not exist', async () => {
     await expect(open({ path: join(root, 'nowhere') }).look(NEVER)).rejects.toMatchObject({
       code: 'SOURCE_UNAVAILABLE',
     });
@@ -147,10 +147,10 @@ describe('looking', () => {
 });
 
 describe('waiting until a file is written', () => {
-  // So long that nothing gets old by itself between two statements, however slow the machine is.
+  // So long that no file becomes stable between two statements, however slow the machine is.
   const STABLE_MS = 3_600_000;
   let passedMs = 0;
-  /** For what looks at the same file again; the times of files are those of the file system. */
+  /** Advances the clock of the adapter, not the times of files, which are those of the file system. */
   const pass = (ms: number) => {
     passedMs += ms;
   };
@@ -164,7 +164,7 @@ describe('waiting until a file is written', () => {
     vi.restoreAllMocks();
   });
 
-  it('waits for a file that was written just now, and takes it at the second look', async () => {
+  it('waits for a file that was just written, and takes it on the second poll', async () => {
     put('a.csv');
     const adapter = open({}, STABLE_MS);
     expect(await adapter.look(NEVER)).toMatchObject({ offered: [], waiting: [expect.any(String)] });
@@ -172,13 +172,13 @@ describe('waiting until a file is written', () => {
     expect(paths(await adapter.look(NEVER))).toEqual(['a.csv']);
   });
 
-  it('takes a file at once that nobody touched for long enough', async () => {
+  it('takes a file immediately if it has not changed for long enough', async () => {
     put('a.csv');
     await new Promise((resolve) => setTimeout(resolve, 220));
     expect(paths(await open({}, 200).look(NEVER))).toEqual(['a.csv']);
   });
 
-  it('does not take a file that grows, however often it looks', async () => {
+  it('does not take a growing file, however often it polls', async () => {
     const adapter = open({}, STABLE_MS);
     for (let i = 1; i <= 4; i += 1) {
       put('a.csv', 'x'.repeat(i));
@@ -187,7 +187,7 @@ describe('waiting until a file is written', () => {
     }
   });
 
-  it('waits for a second look when only the modification time is old: its writer may have set it', async () => {
+  it('waits for a second poll if only the modification time is old: its writer may have set it', async () => {
     put('a.csv');
     utimesSync(join(root, 'a.csv'), LONG_AGO, LONG_AGO);
     const adapter = open({}, STABLE_MS);
@@ -196,7 +196,7 @@ describe('waiting until a file is written', () => {
     expect(paths(await adapter.look(NEVER))).toEqual(['a.csv']);
   });
 
-  it('waits for a second look at a file that was renamed in', async () => {
+  it('waits for a second poll if a file was renamed into the folder', async () => {
     put('a.csv.part');
     utimesSync(join(root, 'a.csv.part'), LONG_AGO, LONG_AGO);
     renameSync(join(root, 'a.csv.part'), join(root, 'a.csv'));
@@ -221,7 +221,7 @@ describe('holding and reading', () => {
     expect(readFileSync(join(root, '.done/a.csv'), 'utf8')).toBe('x,y\n1,2\n');
   });
 
-  it('numbers names that exist and puts the reason beside a failed file', async () => {
+  it('numbers names that exist, and writes the reason beside a failed file', async () => {
     const adapter = open();
     for (let i = 0; i < 3; i += 1) {
       put('a.b.csv', `version ${i}`);
@@ -241,7 +241,7 @@ describe('holding and reading', () => {
     expect(readFileSync(join(root, '.failed/a.b-3.csv.reason.txt'), 'utf8')).toBe('reason 2\n');
   });
 
-  it('does not hold a file that was replaced after the look, and leaves the new one where it is', async () => {
+  it('does not hold a file that was replaced after the poll, and leaves the new one in place', async () => {
     put('a.csv', 'old');
     const adapter = open();
     const file = await only(adapter);
@@ -271,12 +271,12 @@ describe('holding and reading', () => {
     expect(await adapter.hold(file)).toBe(false);
   });
 
-  it('gives back what stands in .processing under the id of another file', async () => {
+  it('puts back a file that is in .processing under the id of another file', async () => {
     put('a.csv', 'old');
     const adapter = open();
     const file = await only(adapter);
     await adapter.hold(file);
-    // A frozen poller renamed what it found under that name much later.
+    // A frozen poller renamed the new file of that name much later.
     renameSync(join(root, '.processing', `${file.fileId}-a.csv`), join(root, '.done/a.csv'));
     put('.processing/other', 'new');
     renameSync(join(root, '.processing/other'), join(root, '.processing', `${file.fileId}-a.csv`));
@@ -285,7 +285,7 @@ describe('holding and reading', () => {
     expect(inFolder('.processing')).toEqual([]);
   });
 
-  it('never follows a link that takes the place of a held file', async () => {
+  it('never follows a link that replaces a held file', async () => {
     const outside = join(outsideFolder(), 'secret');
     writeFileSync(outside, 'secret');
     put('a.csv', 'public');
@@ -300,9 +300,9 @@ describe('holding and reading', () => {
     expect(readFileSync(outside, 'utf8')).toBe('secret');
   });
 
-  it('never reads from outside while another program exchanges the file for a link and back', async () => {
+  it('never reads from outside while another program swaps the file for a link and back', async () => {
     const outside = join(outsideFolder(), 'secret');
-    // Of the same size, so that only the inode and the kind of file tell them apart.
+    // Both have the same size, so that only the inode and the kind of file distinguish them.
     writeFileSync(outside, 'secret');
     const adapter = open();
     let refused = 0;
@@ -342,7 +342,7 @@ describe('holding and reading', () => {
     expect(readdirSync(outside)).toEqual(['a.csv']);
   });
 
-  it('gives a folder back that took the place of a held file', async () => {
+  it('puts back a folder that replaced a held file', async () => {
     put('a.csv');
     const adapter = open();
     const file = await only(adapter);
@@ -356,7 +356,7 @@ describe('holding and reading', () => {
     expect(readFileSync(join(root, 'a.csv'), 'utf8')).toBe('new');
   });
 
-  it('gives a file back under a free name when its name was taken meanwhile', async () => {
+  it('puts a file back under a free name if its name was taken meanwhile', async () => {
     put('a.csv', 'old');
     const adapter = open();
     const file = await only(adapter);
@@ -368,7 +368,7 @@ describe('holding and reading', () => {
     expect(statSync(join(root, 'a-2.csv')).nlink).toBe(1);
   });
 
-  it('finishes a giving back that a crash interrupted between its two steps', async () => {
+  it('completes a move back that a crash interrupted between its two steps', async () => {
     put('a.csv', 'content');
     const adapter = open();
     const file = await only(adapter);
@@ -383,7 +383,7 @@ describe('holding and reading', () => {
   });
 
   it.each(['done', 'failed'] as const)(
-    'finishes a move to .%s that a crash interrupted between its two steps',
+    'completes a move to .%s that a crash interrupted between its two steps',
     async (state) => {
       put('a.csv', 'content');
       const adapter = open();
@@ -410,7 +410,7 @@ describe('names', () => {
     .string({ unit: 'grapheme', minLength: 1, maxLength: 60 })
     .filter((text) => !/[/\0]/.test(text) && !text.startsWith('.') && text.isWellFormed());
 
-  it('are data: every one that a file system allows goes through unchanged', async () => {
+  it('are data: every name that a file system allows stays unchanged', async () => {
     const known = [
       'a\nb.csv',
       'x\\..\\..',
@@ -445,7 +445,7 @@ describe('names', () => {
   });
 });
 
-it('looks at 10,000 files in a few seconds', async () => {
+it('lists 10,000 files in a few seconds', async () => {
   for (let i = 0; i < 10_000; i += 1) put(`${i}.csv`, 'x');
   const adapter = open();
   const startedAt = performance.now();

@@ -1,10 +1,10 @@
-// Files that appear in a folder of this machine. Only names directly below the configured root (or, if asked, a few
-// levels below) are looked at; links, files with a second name, devices, pipes and sockets are never opened.
+// Files that appear in a local folder. Only names directly below the configured root (or, with `recursive`, a few
+// levels below) are considered. Links, files with a second name, devices, pipes and sockets are never opened.
 //
-// A file is taken when nothing touched it for stableMs: either its times are older than that by the clock of the file
-// system itself, or two looks that far apart found the same file. A file that was just renamed in has an old
-// modification time but a new change time; so has one whose writer set its time and goes on writing. The two cannot be
-// told apart, so both wait for the second look.
+// A file is taken when it has not changed for stableMs: either its times are older than that by the clock of the file
+// system itself, or two polls that far apart found the same file. A file that was just renamed into the folder has an
+// old modification time but a new change time; so does a file whose writer set its time and is still writing. The two
+// look the same, so both wait for the second poll.
 import type { BigIntStats } from 'node:fs';
 import { lstat, open, readdir, realpath, rename, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -75,7 +75,8 @@ export class FolderSource implements SourceAdapter {
       const source = join(folder.path, file.name);
       if (isClaimed(file.fileId, await lstat(source, { bigint: true }))) await rename(source, target);
     }).catch(ignoreGone);
-    // Looked at again where nobody else renames: between the look above and the rename it may have been exchanged.
+    // Checked again in .processing, where no other program renames: the file may have been replaced between the check
+    // above and the rename.
     const stats = await lstat(target, { bigint: true }).catch(ignoreGone);
     if (!stats) return false;
     if (isClaimed(file.fileId, stats)) return true;
@@ -111,13 +112,13 @@ export class FolderSource implements SourceAdapter {
   }
 
   async settle(file: SourceFile, settlement: Settlement): Promise<void> {
-    // Offered although it is finished: it was put back on a file system whose rename leaves no trace, or it could not be
-    // moved when it failed.
+    // A finished file may be offered again: it was put back on a file system whose rename does not change its times,
+    // or it could not be moved when it failed.
     if (!(await this.hold(file).catch(ignoreForbidden))) return;
     const { held, [settlement.state]: target } = await this.#openFolders();
     const source = join(held.path, heldName(file.fileId, file.name));
     const moved = await moveToFreeName(source, target.path, basename(file.path)).catch(ignoreGone);
-    // The row has the reason too, should this process end here.
+    // The claim row has the reason too, in case this process dies here.
     if (moved !== undefined && settlement.state === 'failed') {
       await writeNewFile(target.path, moved, '.reason.txt', `${settlement.reason}\n`);
     }
@@ -132,7 +133,7 @@ export class FolderSource implements SourceAdapter {
       const done = await this.#within(parents, putInto).then(() => true, ignoreGone);
       if (done) return;
     }
-    // Its own folder may be gone; the file is not.
+    // The folder it came from may be gone, so the file goes to the root.
     await putInto(root).catch(ignoreGone);
   }
 
@@ -176,13 +177,13 @@ export class FolderSource implements SourceAdapter {
       for (const folder of opened) await folder.close();
       throw new RowmillError(
         'SOURCE_UNAVAILABLE',
-        `expected ${this.#config.path} to be a folder in which ${HELD}, ${OUTCOMES.done} and ${OUTCOMES.failed} can be made and are no links: ${(cause as Error).message}`,
+        `expected ${this.#config.path} to be a folder in which ${HELD}, ${OUTCOMES.done} and ${OUTCOMES.failed} can be created and are not links: ${(cause as Error).message}`,
         { cause },
       );
     }
   }
 
-  /** Runs `work` in the folder that has the file, each level opened without following links. */
+  /** Runs `work` in the folder of the file. Each level is opened without following links. */
   async #within<T>(parents: string[], work: (folder: PinnedFolder) => Promise<T>): Promise<T> {
     const { root } = await this.#openFolders();
     const opened: PinnedFolder[] = [];
@@ -237,9 +238,9 @@ export class FolderSource implements SourceAdapter {
         found.push({ ...file, heldMs: Math.max(0, Number((now - stats.ctimeNs) / 1_000_000n)) });
         continue;
       }
-      // Moved there under a claim that was for another file, or still being written.
+      // It was moved here under the claim of another file, or is still being written.
       await this.giveBack(file).catch((error: Error) => {
-        refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
+        refused.push({ path: `${HELD}/${name}`, reason: `it cannot be moved back: ${error.message}` });
       });
     }
     return found;
@@ -247,7 +248,7 @@ export class FolderSource implements SourceAdapter {
 
   async #look(signal: AbortSignal): Promise<SourceLook> {
     const refused: SourceLook['refused'] = [];
-    // First the root, then .processing: a file that is moved there meanwhile is seen twice, never not at all.
+    // First the root, then .processing: a file that is moved between the two is seen twice, but never missed.
     const found = await this.#findFiles(signal, refused);
     const held = await this.#findHeld(signal, refused);
     const files = found.map(({ folders: parents, name, stats }) => {
@@ -281,7 +282,7 @@ export class FolderSource implements SourceAdapter {
   }
 }
 
-/** Entries with what they are; names that are not UTF-8 as null, because no text leads to them. */
+/** Entries with their stats. A name that is not UTF-8 is null, because no string can address it. */
 async function readFolder(
   folder: PinnedFolder,
   signal: AbortSignal,
@@ -309,15 +310,15 @@ function whyRefused(stats: BigIntStats): string | null {
 }
 
 /**
- * Size, modification time and inode; the change time is another one since the rename. That it had no second name was
- * seen when it was offered; it has one for a moment while it is moved away.
+ * Compares size, modification time and inode. The rename changed the change time. A second name is not checked here: it
+ * was ruled out when the file was offered, and the file has one for a moment while it is moved away.
  */
 function isClaimed(fileId: string, stats: BigIntStats): boolean {
   const [size, mtimeNs, ino] = fingerprintOf(fileId);
   return stats.isFile() && stats.size === size && stats.mtimeNs === mtimeNs && stats.ino === ino;
 }
 
-/** What time it is where the files are, which may be another machine. In nanoseconds. */
+/** The time in nanoseconds by the clock of the file system, which may be on another machine. */
 async function fileSystemNow(held: PinnedFolder): Promise<bigint> {
   const path = join(held.path, `${CLOCK_FILE}-${newId()}`);
   const handle = await open(path, 'wx');
@@ -342,7 +343,7 @@ function maxOf(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/** Gone, or a part of the way to it is no longer a folder. */
+/** Ignores errors of a file that is gone, or of a parent that is no longer a folder. */
 function ignoreGone(error: unknown): undefined {
   if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
 }

@@ -107,8 +107,8 @@ describe.each([
   });
 });
 
-describe('who the server is', () => {
-  it('must be proven by a certificate that is trusted', async () => {
+describe('a connection', () => {
+  it('needs a trusted certificate before the password is sent', async () => {
     const server = await start({ tls: certificate });
     await expect(poller(server, { secure: 'explicit' }).scan()).rejects.toMatchObject({
       code: 'SOURCE_UNAVAILABLE',
@@ -118,9 +118,9 @@ describe('who the server is', () => {
     expect(server.commands).not.toContain('PASS');
   });
 
-  it('must be proven for the host that is named', async () => {
+  it('needs a certificate for the configured host', async () => {
     const server = await start({ tls: certificate });
-    // Another way to write the same address, which the certificate does not have.
+    // Another notation of the same address, which is not in the certificate.
     const { scan } = poller(server, { secure: 'explicit', caFile, host: '127.1' });
     await expect(scan()).rejects.toMatchObject({
       code: 'SOURCE_UNAVAILABLE',
@@ -130,7 +130,7 @@ describe('who the server is', () => {
     expect(server.commands).not.toContain('PASS');
   });
 
-  it('must offer encryption unless plain was allowed', async () => {
+  it('needs encryption unless plain FTP is allowed', async () => {
     const server = await start();
     await expect(poller(server, { secure: 'explicit', caFile }).scan()).rejects.toMatchObject({
       code: 'SOURCE_UNAVAILABLE',
@@ -139,7 +139,7 @@ describe('who the server is', () => {
     expect(server.commands).not.toContain('PASS');
   });
 
-  it('is not asked with a wrong or a missing password for ever', async () => {
+  it('fails with a wrong or missing password', async () => {
     const server = await start();
     process.env.TEST_FTP_PASSWORD = 'wrong';
     await expect(poller(server).scan()).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
@@ -152,8 +152,8 @@ describe('who the server is', () => {
 });
 
 describe('the address that PASV names', () => {
-  it('is ignored: data come from the host of the control connection', async () => {
-    // A host that is not there; the library itself would refuse, and so could not read from servers behind a router.
+  it('is ignored: data comes from the host of the control connection', async () => {
+    // The address is unreachable. The library itself would refuse it, and could not read from servers behind a router.
     const server = await start({ without: ['EPSV'], passiveAddress: '10.255.255.1' });
     writeFileSync(join(server.root, 'a.csv'), 'content');
     expect(await poller(server).scan()).toMatchObject({ taken: 1 });
@@ -163,9 +163,9 @@ describe('the address that PASV names', () => {
 });
 
 describe('a file', () => {
-  it('is taken only after two looks that found the same size and time', async () => {
+  it('is taken only after two polls that found the same size and time', async () => {
     const server = await start();
-    // So long that nothing gets old by itself between two statements, however slow the machine is.
+    // So long that no file becomes stable between two statements, however slow the machine is.
     const stableMs = 3_600_000;
     const now = performance.now.bind(performance);
     let passedMs = 0;
@@ -182,7 +182,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of('xx') }]);
   });
 
-  it('whose connection ends in the middle is tried again, and becomes one job', async () => {
+  it('whose connection breaks midway is tried again, and becomes one job', async () => {
     const server = await start();
     const content = 'x'.repeat(500_000);
     writeFileSync(join(server.root, 'a.csv'), content);
@@ -194,7 +194,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of(content) }]);
   });
 
-  it('whose connection ends in the middle five times fails with the reasons', async () => {
+  it('whose connection breaks midway five times fails with the reasons', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x'.repeat(500_000));
     const { scan } = poller(server);
@@ -209,7 +209,7 @@ describe('a file', () => {
     expect(readFileSync(join(server.root, '.failed', reason!), 'utf8')).toBe(`${row!.reason}\n`);
   });
 
-  it('that stops arriving is given up after the deadline', async () => {
+  it('that stops arriving is abandoned after the deadline', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x'.repeat(500_000));
     const { scan } = poller(server);
@@ -232,7 +232,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of('new') }]);
   });
 
-  it('that is refused in the middle of it goes to .failed, and the next one is taken', async () => {
+  it('that is refused midway is moved to .failed, and the next one is taken', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x'.repeat(2_000_000));
     writeFileSync(join(server.root, 'b.csv'), 'good');
@@ -246,7 +246,7 @@ describe('a file', () => {
     expect(names(server, '.done')).toHaveLength(1);
   });
 
-  it('that can never be read goes to .failed', async () => {
+  it('that can never be read is moved to .failed', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x');
     const { scan, context } = poller(server);
@@ -257,7 +257,7 @@ describe('a file', () => {
     expect(names(server, '.failed')).toHaveLength(2);
   });
 
-  it('stays where it is on a server that allows no renaming, and is still one job', async () => {
+  it('stays in place on a server that does not allow renaming, and is still one job', async () => {
     const server = await start({ readOnly: true });
     writeFileSync(join(server.root, 'a.csv'), 'x');
     const first = poller(server);
@@ -268,7 +268,7 @@ describe('a file', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('of many is one job each with two pollers', async () => {
+  it('among many becomes one job with two pollers', async () => {
     const server = await start();
     for (let i = 0; i < 10; i += 1) writeFileSync(join(server.root, `${i}.csv`), `content ${i}`);
     const pollers = [poller(server), poller(server)];
@@ -282,11 +282,11 @@ describe('a file', () => {
   });
 });
 
-it('says so when a server does not tell the time of its files', async () => {
+it('refuses a server that does not report the time of its files', async () => {
   const server = await start({ without: ['MDTM'] });
   writeFileSync(join(server.root, 'a.csv'), 'x');
   await expect(poller(server).scan()).rejects.toMatchObject({
     code: 'SOURCE_INVALID',
-    message: expect.stringContaining('does not tell the size and time'),
+    message: expect.stringContaining('does not report the size and time'),
   });
 });

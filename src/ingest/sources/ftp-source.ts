@@ -1,6 +1,6 @@
-// A folder on an FTP server, encrypted unless the settings say otherwise. The server's certificate is verified. The
-// address that a server names for its data connections is ignored: they go to the host of the control connection, so
-// that a server cannot point this machine at others.
+// A folder on an FTP server, encrypted unless the settings turn encryption off. The server's certificate is verified.
+// The address that a server names for its data connections is ignored: they go to the host of the control connection,
+// so that a server cannot direct this machine to other hosts.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -56,9 +56,9 @@ class FtpFolder implements RemoteFolder {
       if (code === 500 || code === 502) {
         throw new RowmillError(
           'SOURCE_INVALID',
-          `${this.description} does not tell the size and time of its files`,
+          `${this.description} does not report the size and time of its files`,
           {
-            hint: 'The server must know SIZE and MDTM: without them a file that is still being written looks finished.',
+            hint: 'The server must support SIZE and MDTM: without them a file that is still being written looks complete.',
             cause: error,
           },
         );
@@ -102,7 +102,7 @@ class FtpFolder implements RemoteFolder {
       return true;
     } catch (error) {
       if (typeof (error as { code?: unknown }).code !== 'number') throw error;
-      // Refused, mostly because it is there already: entering it tells.
+      // Usually refused because the folder exists. Entering it shows whether it does.
       const before = await this.#limited('PWD', ftp.pwd());
       const there = await this.#limited('CWD', ftp.cd(path)).then(
         () => true,
@@ -136,12 +136,12 @@ class FtpFolder implements RemoteFolder {
         through as AsyncIterable<Buffer>,
         stop,
       );
-      // The end of the data is not the end of the file until the server has said so.
+      // The end of the data is the end of the file only if the server confirms the transfer.
       await this.#limited('RETR', download);
       whole = true;
     } finally {
       signal.removeEventListener('abort', stop);
-      // A transfer that was left in the middle leaves the connection unusable.
+      // An unfinished transfer leaves the connection unusable.
       if (!whole) ftp.close();
     }
   }
@@ -190,7 +190,7 @@ class FtpFolder implements RemoteFolder {
           ...(this.#config.caFile !== undefined && { ca: readFileSync(this.#config.caFile) }),
         },
       });
-      // Greeting, encryption, log-in and settings are several answers.
+      // Connecting takes several replies: greeting, encryption, login and settings.
       await this.#limited('connecting', access, this.#deadlineMs * 3);
       return fresh;
     } catch (cause) {
@@ -217,7 +217,7 @@ async function loadPackage(): Promise<typeof import('basic-ftp')> {
   }
 }
 
-/** Every answer to PASV is read as if it named the host we are connected to. EPSV, which is tried first, names none. */
+/** Replaces the host in every PASV reply by the host we are connected to. EPSV, which is tried first, names no host. */
 function ignorePassiveAddress(ftp: FTPContext): void {
   const request = ftp.request.bind(ftp);
   ftp.request = async (command) => {
@@ -232,7 +232,7 @@ function ignorePassiveAddress(ftp: FTPContext): void {
   };
 }
 
-/** Servers differ in how much more they tell, even between two of their own commands. */
+/** Servers report fractions of a second for some commands and not for others. */
 function wholeSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000) * 1000;
 }

@@ -1,16 +1,16 @@
-// Moves within one file system that overwrite nothing, whoever else is moving or writing there at the same moment.
+// Moves within one file system that never overwrite a file, even if other programs move or write there concurrently.
 import { link, lstat, open, rename, unlink, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 
-/** There is such a file; or, for a folder, such a file or a folder with something in it. */
+/** The name is taken by a file or, when a folder is moved, by a file or a folder that is not empty. */
 const TAKEN = ['EEXIST', 'ENOTDIR', 'ENOTEMPTY'];
 /** Most file systems allow 255 bytes. */
 const MAX_NAME_BYTES = 255;
 const MAX_NUMBERED_NAMES = 10_000;
-/** The file system has no hard links, or this one may not have them: it is a folder, or belongs to somebody else. */
+/** The file system has no hard links, or does not allow them for this entry: it is a folder, or has another owner. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EACCES'];
 
-/** The name with a number before its extension; both cut to what fits. */
+/** The name with a number before its extension. Name and extension are cut to fit. */
 export function numberedName(name: string, number: number, suffix = ''): string {
   const extension = extname(name).slice(0, 50);
   const end = `${number === 1 ? '' : `-${number}`}${extension}${suffix}`;
@@ -21,7 +21,7 @@ export function numberedName(name: string, number: number, suffix = ''): string 
   return `${stem}${end}`;
 }
 
-/** Writes a new file; the name it got. */
+/** Writes a new file and returns its name. */
 export function writeNewFile(folder: string, name: string, suffix: string, text: string): Promise<string> {
   return firstFree(name, suffix, async (candidate) => {
     await writeFile(join(folder, candidate), text, { flag: 'wx' });
@@ -29,13 +29,14 @@ export function writeNewFile(folder: string, name: string, suffix: string, text:
 }
 
 /**
- * Gives the file a second name, which fails where there is such a file, and then removes the first. A crash in between
- * leaves both; repeating the move finds its own second name and goes on. The name it got.
+ * Gives the file a second name, which fails if that name is taken, then removes the first, and returns the new name. A
+ * crash midway leaves both names; repeating the move finds the second name and completes.
  */
 export async function moveToFreeName(source: string, folder: string, name: string): Promise<string> {
   const stats = await lstat(source, { bigint: true });
   const { ino, dev } = stats;
-  // Never a file that was claimed, but one may be exchanged for a folder at the last moment. It cannot be overwritten.
+  // A claimed file is not a folder, but may be replaced by one at the last moment. Renaming a folder overwrites
+  // nothing.
   if (stats.isDirectory()) return firstFree(name, '', (candidate) => rename(source, join(folder, candidate)));
   try {
     const moved = await firstFree(name, '', async (candidate) => {
@@ -54,7 +55,7 @@ export async function moveToFreeName(source: string, folder: string, name: strin
   }
 }
 
-/** Where no second name can be made: an empty file takes the name, and is replaced. A crash leaves it empty. */
+/** Without hard links: an empty file reserves the name, and the rename replaces it. A crash leaves the empty file. */
 async function moveToReservedName(source: string, folder: string, name: string): Promise<string> {
   const reserved = await firstFree(name, '', async (candidate) => {
     await (await open(join(folder, candidate), 'wx')).close();

@@ -1,4 +1,4 @@
-// The adapter for a source of the settings file.
+// Creates the adapter for a source of the settings file.
 import type { Settings } from '../../platform/settings.ts';
 import { FolderSource } from './folder-source.ts';
 import { createFtpSource } from './ftp-source.ts';
@@ -7,10 +7,10 @@ import { createSftpSource } from './sftp-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';
 import type { SourceConfig } from './source-config.ts';
 
-/** For one answer of a server, and for each part of a file that it sends. */
+/** Applies to one reply of a server, and to each part of a file that it sends. */
 const DEADLINE_MS = 30_000;
 
-/** Nothing is connected to before the first look. */
+/** The adapter connects on its first poll. */
 export function openSource(config: SourceConfig, settings: Settings): SourceAdapter {
   const stableMs = config.stableMs ?? settings.sourceStableMs;
   switch (config.kind) {

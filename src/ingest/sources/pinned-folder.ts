@@ -1,5 +1,5 @@
-// A folder held open, so that every name is looked up in this very folder: whoever replaces a part of its path by a link
-// afterwards changes nothing. Linux has that through /proc; elsewhere the checked path itself is used.
+// A folder held open, so that every name is looked up in this very folder, even if a part of its path is replaced by a
+// link afterwards. Linux supports this through /proc; elsewhere the checked path itself is used.
 import { constants, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
@@ -11,13 +11,13 @@ export interface PinnedFolder {
 }
 
 const HAS_DESCRIPTOR_PATHS = process.platform === 'linux' && existsSync('/proc/self/fd');
-// Windows has neither of them.
+// Windows has neither O_NOFOLLOW nor O_DIRECTORY.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
-/** People look into .done and .failed, but only their owner and group change them. */
+/** Anyone may read .done and .failed, but only their owner and group may change them. */
 const FOLDER_MODE = 0o775;
 const FOLDER_ONLY = constants.O_DIRECTORY ?? 0;
 
-/** Fails with ELOOP or ENOTDIR when the last part of the path is not a folder but, say, a link to one. */
+/** Fails with ELOOP or ENOTDIR if the last part of the path is not a folder but, for example, a link to one. */
 export async function pinFolder(path: string): Promise<PinnedFolder> {
   if (process.platform === 'win32') return { path, close: async () => {} };
   const handle = await open(path, constants.O_RDONLY | FOLDER_ONLY | NO_FOLLOW);
@@ -27,7 +27,7 @@ export async function pinFolder(path: string): Promise<PinnedFolder> {
   };
 }
 
-/** A folder below another; made if it is not there. */
+/** Opens a folder below another. With `make`, creates it if it does not exist. */
 export async function pinSubfolder(parent: PinnedFolder, name: string, make: boolean): Promise<PinnedFolder> {
   const path = join(parent.path, name);
   if (make) await mkdir(path, { mode: FOLDER_MODE }).catch(ignoreExisting);
@@ -39,7 +39,7 @@ export function openWithoutFollowing(folder: PinnedFolder, name: string): Promis
   return open(join(folder.path, name), constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
 }
 
-/** Whether an opened file lies in the folder, whatever names led to it. */
+/** Whether an open file is in the folder, whatever path it was opened by. */
 export async function liesWithin(handle: FileHandle, folder: PinnedFolder, name: string): Promise<boolean> {
   const [file, root] = HAS_DESCRIPTOR_PATHS
     ? await Promise.all([readlink(`/proc/self/fd/${handle.fd}`), readlink(folder.path)])

@@ -29,7 +29,7 @@ const row = (fileId: string, state: SourceFileRow['state'], free = false): [stri
 ];
 
 describe('a scan', () => {
-  it('claims offered files that no row knows', () => {
+  it('claims offered files that have no row', () => {
     expect(planScan(look({ offered: [file('a')] }), new Map(), 9)).toEqual({
       settle: [],
       giveBack: [],
@@ -38,7 +38,7 @@ describe('a scan', () => {
     });
   });
 
-  it('takes over what nobody holds, leaves what somebody holds, and settles what is finished', () => {
+  it('takes over files that are not held, leaves held files, and settles finished files', () => {
     const rows = new Map([
       row('free', 'taken', true),
       row('busy', 'taken'),
@@ -62,18 +62,18 @@ describe('a scan', () => {
     }
   });
 
-  it('gives back what lies in .processing without a row, but only after a while', () => {
+  it('puts back a file in .processing without a row, but only after a while', () => {
     const plan = planScan(look({ held: [held('old', ORPHAN_MS), held('new', ORPHAN_MS - 1)] }), new Map(), 9);
     expect(plan.giveBack.map(({ fileId }) => fileId)).toEqual(['old']);
     expect(plan).toMatchObject({ take: [], waiting: 1 });
   });
 
-  it('plans a file once that was moved while it looked', () => {
+  it('plans a file once if it was moved during the scan', () => {
     const plan = planScan(look({ held: [held('a')], offered: [file('a')] }), new Map([row('a', 'taken')]), 9);
     expect(plan).toEqual({ settle: [], giveBack: [], take: [], waiting: 1 });
   });
 
-  it('takes no more than it may, the held ones first', () => {
+  it('takes at most the allowed number of files, held files first', () => {
     const found = look({ held: [held('h')], offered: ['a', 'b', 'c'].map(file) });
     const plan = planScan(found, new Map([row('h', 'taken', true)]), 2);
     expect(plan.take.map(({ file: each }) => each.fileId)).toEqual(['h', 'a']);

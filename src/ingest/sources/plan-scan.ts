@@ -1,18 +1,18 @@
-// Decides what one scan does with what it found, from the claim rows of these files alone. Pure.
+// Decides what one scan does with each file it found, from the claim rows of these files alone. Pure.
 import type { SourceFileRow } from '../../store/views/files/find-source-files.ts';
 import type { Settlement, SourceFile, SourceLook } from './source-adapter.ts';
 
 export interface ScanPlan {
-  /** Finished, but still where it was read: its poller ended before it moved the file away. */
+  /** Finished, but not moved: the poller died before it moved the file away. */
   settle: { file: SourceFile; settlement: Settlement }[];
-  /** Nobody knows of them: the database is another one, or older, than when they were moved. */
+  /** Held files without a claim row: the database was replaced, or restored from before they were moved. */
   giveBack: SourceFile[];
   take: { file: SourceFile; how: 'claim' | 'take over' }[];
   /** Held by another poller, or left for the next scan. */
   waiting: number;
 }
 
-/** A file in `.processing` without a claim row: long enough that no poller of another database is at it. */
+/** Age at which a held file without a claim row is put back: by then no poller of another database reads it. */
 export const ORPHAN_MS = 600_000;
 
 export function planScan(look: SourceLook, rows: Map<string, SourceFileRow>, maxFiles: number): ScanPlan {
@@ -29,7 +29,7 @@ export function planScan(look: SourceLook, rows: Map<string, SourceFileRow>, max
     } else if (row.free) take(file, 'take over');
     else plan.waiting += 1;
   };
-  // Held ones first: they were offered earlier.
+  // Held files first: they were offered earlier.
   for (const file of look.held) {
     const row = rows.get(file.fileId);
     planned.add(file.fileId);
@@ -38,7 +38,7 @@ export function planScan(look: SourceLook, rows: Map<string, SourceFileRow>, max
     else plan.waiting += 1;
   }
   for (const file of look.offered) {
-    // Seen twice: it was moved between the two halves of the look.
+    // It was moved between the two listings, and was therefore seen twice.
     if (planned.has(file.fileId)) continue;
     const row = rows.get(file.fileId);
     if (row) planKnown(file, row);
@@ -47,7 +47,7 @@ export function planScan(look: SourceLook, rows: Map<string, SourceFileRow>, max
   return plan;
 }
 
-/** The name of a held file may have been cut, and says nothing of the folders above it. */
+/** The name of a held file may be cut, and does not contain its folders. */
 function withPathOf(file: SourceFile, row: SourceFileRow): SourceFile {
   return { ...file, path: row.path, name: row.path.slice(row.path.lastIndexOf('/') + 1) };
 }

@@ -1,6 +1,6 @@
-// Files that appear in a folder of a server that can list, read and rename: FTP and SFTP. Size and modification time are
-// all such a server tells, so a file is taken only after two looks at least stableMs apart found them unchanged. Where
-// the server allows no renaming, files stay where they are and the claim rows alone remember them.
+// Files that appear in a folder of a server that can list, read and rename: FTP and SFTP. Such a server reports only
+// size and modification time, so a file is taken only after two polls at least stableMs apart found them unchanged.
+// If the server does not allow renaming, files stay in place and only the claim rows track them.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -25,19 +25,19 @@ export interface RemoteStats {
 export interface RemoteEntry {
   name: string;
   kind: 'file' | 'folder' | 'other';
-  /** Null where a listing does not say: then each file is asked for. */
+  /** Null if the listing has none: then `stat` is called for each file. */
   stats: RemoteStats | null;
 }
 
-/** One server. Paths are absolute there. Every operation has a deadline, and connects again where it must. */
+/** One server. Paths are absolute on it. Every operation has a deadline, and reconnects if necessary. */
 export interface RemoteFolder {
   readonly description: string;
-  /** The absolute path of the configured folder. SOURCE_UNAVAILABLE or SOURCE_INVALID when it cannot be reached. */
+  /** Returns the absolute path of the folder. Throws SOURCE_UNAVAILABLE or SOURCE_INVALID if it is unreachable. */
   connect(): Promise<string>;
   list(folder: string): Promise<RemoteEntry[]>;
-  /** Null when there is no such file. */
+  /** Null if there is no such file. */
   stat(path: string): Promise<RemoteStats | null>;
-  /** Also when it is there already; false when the server does not allow it. */
+  /** True also if the folder exists already; false if the server does not allow it. */
   makeFolder(path: string): Promise<boolean>;
   rename(from: string, to: string): Promise<void>;
   read(path: string, signal: AbortSignal): AsyncIterable<Buffer>;
@@ -48,13 +48,13 @@ export interface RemoteFolder {
 const HELD = '.processing';
 const OUTCOMES = { done: '.done', failed: '.failed' } as const;
 const MAX_FREE_NAMES = 100;
-/** Names that would lead elsewhere, or that the protocol cannot say. */
+/** Names that would lead to another folder, or that the protocol cannot express. */
 const UNUSABLE_NAME = /[/\0\r\n]|^\.\.?$/;
 
 export class RemoteFolderSource implements SourceAdapter {
   readonly description: string;
   readonly #remote: RemoteFolder;
-  /** Of the configuration. */
+  /** Name of the source in the configuration. */
   readonly #source: string;
   readonly #takeable: (name: string) => boolean;
   readonly #steadyFiles: ReturnType<typeof createSteadyFiles>;
@@ -101,7 +101,7 @@ export class RemoteFolderSource implements SourceAdapter {
     try {
       await this.#remote.rename(path, this.#heldPath(file));
     } catch (error) {
-      // Another poller may have been faster; a server that refuses leaves the file to the claim row alone.
+      // Another poller may have moved it first. If the server refuses the rename, only the claim row tracks the file.
       if (error instanceof RowmillError || (await this.#locate(file)) === null) throw error;
       return true;
     }
@@ -127,7 +127,7 @@ export class RemoteFolderSource implements SourceAdapter {
   async settle(file: SourceFile, settlement: Settlement): Promise<void> {
     if (!this.#canRename || !(await this.hold(file)) || (await this.#locate(file)) !== this.#heldPath(file))
       return;
-    // Under the same name, which is unlike all others: FTP overwrites what it renames onto.
+    // The held name is unique, so it is kept: an FTP rename overwrites an existing file.
     const name = heldName(file.fileId, file.name);
     const folder = `${this.#root}/${OUTCOMES[settlement.state]}`;
     await this.#remote.rename(this.#heldPath(file), `${folder}/${name}`);
@@ -171,7 +171,8 @@ export class RemoteFolderSource implements SourceAdapter {
     for (const { name, kind, stats } of await this.#remote.list(folder)) {
       if (kind === 'folder' || !wanted(name)) continue;
       if (UNUSABLE_NAME.test(name)) refused.push({ path: name, reason: 'its name cannot be used' });
-      else if (kind === 'other') refused.push({ path: name, reason: 'it is not a file, but perhaps a link' });
+      else if (kind === 'other')
+        refused.push({ path: name, reason: 'it is not a regular file; it may be a link' });
       else {
         const known = stats ?? (await this.#remote.stat(`${folder}/${name}`));
         if (known) files.push({ name, stats: known });
@@ -191,7 +192,7 @@ export class RemoteFolderSource implements SourceAdapter {
       const file = { ...parsed, path: parsed.name, ...stats };
       if (!isClaimed(parsed.fileId, stats)) {
         await this.giveBack(file).catch((error: Error) => {
-          refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
+          refused.push({ path: `${HELD}/${name}`, reason: `it cannot be moved back: ${error.message}` });
         });
         continue;
       }
@@ -203,7 +204,7 @@ export class RemoteFolderSource implements SourceAdapter {
     return found;
   }
 
-  /** Where the claimed file is now, or null. */
+  /** The current path of the claimed file, or null. */
   async #locate(file: SourceFile): Promise<string | null> {
     for (const path of this.#canRename
       ? [this.#heldPath(file), this.#offeredPath(file)]

@@ -1,5 +1,5 @@
-// The S3 adapter against a stub server. What the stub lacks (copies, conditions on deletes, encoded lists) is added by a
-// small server in front of it.
+// The S3 adapter against a stub server. A small server in front of the stub adds the features that it lacks (copies,
+// conditional deletes, encoded lists).
 import {
   createServer,
   request as httpRequest,
@@ -91,7 +91,7 @@ const keys = () => [...stub.objects.keys()].sort();
 const MOVE = { move: { done: 'done/', failed: 'failed/' } };
 
 describe('objects', () => {
-  it('become one job each, stay where they are, and are remembered', async () => {
+  it('become one job each, stay in place, and are remembered', async () => {
     put('in/a.csv', 'content a');
     put('in/sub/b.csv', 'content b');
     put('in/sub/', '');
@@ -118,14 +118,14 @@ describe('objects', () => {
     const names = ['a b+c%2e.csv', '..', 'x\u0001y\n.csv', '<&">.csv', 'ü😀.csv'];
     for (const name of names) put(`in/n/${name}`, name);
     const { scan } = poller();
-    // Two dots count as a hidden file.
+    // A name that begins with two dots counts as a hidden file.
     expect(await scan()).toMatchObject({ taken: 4 });
     expect((await jobs()).map((job) => job.name).sort()).toEqual(
       names.filter((name) => name !== '..').sort(),
     );
   });
 
-  it('that are replaced are another job', async () => {
+  it('that are replaced become another job', async () => {
     const { scan } = poller();
     put('in/a.csv', 'monday');
     await scan();
@@ -136,7 +136,7 @@ describe('objects', () => {
     );
   });
 
-  it('of many are one job each with two pollers', async () => {
+  it('become one job each with two pollers', async () => {
     for (let i = 0; i < 20; i += 1) put(`in/${i}.csv`, `content ${i}`);
     const pollers = [poller(MOVE), poller(MOVE)];
     let taken = 0;
@@ -169,7 +169,7 @@ describe('an object that is replaced', () => {
     expect(await jobs()).toMatchObject([{ sha256: sha256Of('new') }]);
   });
 
-  it('between claim and download creates nothing of the old claim', async () => {
+  it('between claim and download creates nothing from the old claim', async () => {
     put('in/a.csv', 'old');
     const { context, scan } = poller();
     const replaced = takeWholeFile(context, { beforeOpen: () => put('in/a.csv', 'new') });
@@ -177,7 +177,7 @@ describe('an object that is replaced', () => {
     expect(await jobs()).toEqual([]);
     expect(await scan()).toMatchObject({ taken: 1 });
     expect(await jobs()).toMatchObject([{ sha256: sha256Of('new') }]);
-    // The claim of the old one is forgotten.
+    // The claim of the old object is dropped.
     expect(await rows()).toEqual([{ state: 'done', reason: null }]);
   });
 
@@ -194,7 +194,7 @@ describe('an object that is replaced', () => {
 });
 
 describe('moving', () => {
-  it('puts failed objects with their reason where the settings say', async () => {
+  it('puts failed objects and their reasons under the configured prefix', async () => {
     put('in/sub/a.csv', 'x');
     const { context, scan } = poller(MOVE);
     const refusing = takeWholeFile(context, {
@@ -208,7 +208,7 @@ describe('moving', () => {
     expect(stub.objects.get(keys()[1]!)!.body.toString()).toBe('no header\n');
   });
 
-  it('that a crash interrupted is done by the next scan, without a second job', async () => {
+  it('that a crash interrupted is completed by the next scan, without a second job', async () => {
     put('in/a.csv', 'content');
     const { context, adapter, config, scan } = poller(MOVE);
     const dying = withMethods<SourceAdapter>(adapter, { settle: () => Promise.reject(new Error('gone')) });
@@ -221,7 +221,7 @@ describe('moving', () => {
 });
 
 describe('faults', () => {
-  it('in the middle of an object are passing, and bounded', async () => {
+  it('in the middle of an object are retried, but not endlessly', async () => {
     put('in/a.csv', 'x'.repeat(100_000));
     const { scan } = poller();
     stub.fail('GetObject', { kind: 'cut', afterBytes: 50_000 }, MAX_TRIES);
@@ -231,7 +231,7 @@ describe('faults', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('are ended by the deadline', async () => {
+  it('end at the deadline', async () => {
     put('in/a.csv', 'x'.repeat(100_000));
     const { scan } = poller();
     stub.fail('GetObject', { kind: 'stall', afterBytes: 50_000 });
@@ -256,7 +256,7 @@ describe('faults', () => {
     }
   });
 
-  it('of a store that does not answer end with the deadline', async () => {
+  it('of a store that does not respond end at the deadline', async () => {
     stub.fail('ListObjects', { kind: 'hang' }, 9);
     await expect(poller().scan()).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
   });
@@ -288,7 +288,7 @@ async function startFront(to: S3Stub): Promise<Server> {
   return server;
 }
 
-/** Lists are answered with encoded keys, as S3 does when asked to. */
+/** Lists have encoded keys, as in S3 with EncodingType. */
 function forward(request: IncomingMessage, response: ServerResponse, url: URL): void {
   const encodes = url.searchParams.get('encoding-type') === 'url';
   const outgoing = httpRequest(url, { method: request.method, headers: request.headers }, (incoming) => {

@@ -1,6 +1,6 @@
-// Objects that appear below a prefix of an S3 bucket, or of a store that speaks the same protocol. An object is complete
-// when it is visible, so nothing has to stand still; its ETag is what identifies it, and is asked for with every request.
-// Objects stay where they are, and the claim rows remember them, unless the settings say where to move them.
+// Objects that appear below a prefix of an S3 bucket, or of a store with the same protocol. An object is complete
+// when it is visible, so there is no wait for it to stop changing. Its ETag identifies it, and every later request
+// checks it. Objects stay in place and the claim rows track them, unless the settings name prefixes to move them to.
 import type { S3 } from '@aws-sdk/client-s3';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toS3Failure } from '../../platform/blob-store/s3-failure.ts';
@@ -17,7 +17,7 @@ import type {
 } from './source-adapter.ts';
 import type { S3SourceConfig } from './source-config.ts';
 
-/** What a single copy can take. */
+/** Limit of a single copy request. */
 const MAX_COPY_BYTES = 5 * 1024 ** 3;
 
 interface S3File extends SourceFile {
@@ -29,7 +29,7 @@ export class S3Source implements SourceAdapter {
   readonly #config: S3SourceConfig;
   readonly #deadlineMs: number;
   readonly #takeable: (name: string) => boolean;
-  /** By file id, which does not contain the ETag that requests need. */
+  /** ETags by file id: requests need the ETag, and the file id does not contain it. */
   #etags = new Map<string, string>();
   #client: S3 | null = null;
 
@@ -58,7 +58,7 @@ export class S3Source implements SourceAdapter {
     }
   }
 
-  /** Nothing is moved: what counts is that the object is still the one that was listed. */
+  /** Moves nothing; checks that the object is still the one that was listed. */
   async hold(file: SourceFile): Promise<boolean> {
     try {
       const head = await this.#send('HeadObject', (s3, options) =>
@@ -87,7 +87,7 @@ export class S3Source implements SourceAdapter {
       );
       const answer = await withDeadline(`GetObject on ${this.description}`, this.#deadlineMs, request, abort);
       const body = answer.Body as unknown as NodeJS.ReadableStream & { destroy(): void };
-      // A body that nobody reads any more may still fail.
+      // The body may still fail after it is no longer read.
       body.on('error', () => {});
       const late = (): void => body.destroy();
       return {
@@ -97,7 +97,7 @@ export class S3Source implements SourceAdapter {
           body as AsyncIterable<Buffer>,
           late,
         ),
-        // The answer is one version of the object, whatever replaced it meanwhile.
+        // The response is one version of the object, even if the object is replaced meanwhile.
         unchanged: async () => true,
         async close() {
           body.destroy();
@@ -117,7 +117,7 @@ export class S3Source implements SourceAdapter {
     const target = this.#config.move?.[settlement.state];
     const etag = this.#etags.get(file.fileId);
     if (target === undefined || etag === undefined || file.bytes > MAX_COPY_BYTES) return;
-    // Under a name that no other object has: the same key may come again with other content.
+    // A unique name, because the same key may come again with other content.
     const targetKey = `${target}${file.path.slice(0, -file.name.length)}${file.fileId}-${file.name}`;
     try {
       await this.#send('CopyObject', (s3, options) =>
@@ -135,7 +135,7 @@ export class S3Source implements SourceAdapter {
         ),
       );
     } catch (error) {
-      // Replaced or moved already: what is there now is another object, with its own turn.
+      // Replaced or moved already: an object that is there now is a new one, with its own turn.
       if (statusOf(error) === 404 || statusOf(error) === 412) return;
       throw error;
     }
@@ -194,7 +194,7 @@ export class S3Source implements SourceAdapter {
           {
             Bucket: this.#config.bucket,
             Prefix: this.#config.prefix,
-            // A key may contain what XML cannot: one such key would make the whole list unreadable.
+            // A key may contain characters that XML cannot: one such key would make the whole list unreadable.
             EncodingType: 'url',
             ...(after !== undefined && { ContinuationToken: after }),
           },
@@ -206,7 +206,7 @@ export class S3Source implements SourceAdapter {
         []) {
         const key = listed === undefined ? undefined : decode(listed);
         const name = key?.slice(key.lastIndexOf('/') + 1);
-        // A key that ends with a slash stands for a folder.
+        // A key that ends with a slash is a folder.
         if (key === undefined || etag === undefined || !name || !this.#takeable(name)) continue;
         files.push({
           fileId: derivedId('s3', this.#config.bucket, key, etag),
@@ -232,7 +232,7 @@ export class S3Source implements SourceAdapter {
       await remove({ IfMatch: etag });
     } catch (error) {
       if (statusOf(error) === 412 || statusOf(error) === 404) return;
-      // Not every store knows conditions here; then the look just before has to do.
+      // Not every store supports conditional deletes; there the check just before has to suffice.
       if (statusOf(error) !== 501) throw error;
       await remove({});
     }
@@ -267,7 +267,7 @@ async function createClient(config: S3SourceConfig): Promise<S3> {
   });
 }
 
-/** Its own for each source, or what the SDK finds in the environment of the process. */
+/** The source's own credentials, or those that the SDK finds in the environment of the process. */
 function credentials({ accessKeyIdEnv, secretAccessKeyEnv }: S3SourceConfig) {
   if (accessKeyIdEnv === undefined || secretAccessKeyEnv === undefined) return {};
   const accessKeyId = secretFromEnvironment(accessKeyIdEnv);

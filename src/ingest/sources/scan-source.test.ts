@@ -1,4 +1,4 @@
-// Scans of a real folder against a real database: each file becomes one job, whatever happens on the way.
+// Scans of a real folder with a real database: each file becomes one job, whatever happens on the way.
 import {
   appendFileSync,
   existsSync,
@@ -86,7 +86,7 @@ describe('a file', () => {
     expect(await scan()).toEqual(NOTHING);
   });
 
-  it('of the same name but with other content is another job', async () => {
+  it('with the same name but other content is another job', async () => {
     const { scan } = poller();
     put('a.csv', 'monday');
     await scan();
@@ -117,7 +117,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('that failed is tried again when a person moves it back', async () => {
+  it('that failed is tried again when someone moves it back', async () => {
     put('a.csv', 'content');
     const { scan } = poller();
     await scan({ beforeJob: () => Promise.reject(new RowmillError('FILE_INVALID', 'wrong pipeline')) });
@@ -126,7 +126,7 @@ describe('a file', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('that grows while it is read creates nothing and is taken when it stands still', async () => {
+  it('that grows while it is read creates nothing, and is taken when it stops changing', async () => {
     put('a.csv', 'x'.repeat(300_000));
     const { scan, events } = poller();
     const held = () => join(root, '.processing', files('.processing')[0]!);
@@ -163,7 +163,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('that vanishes between look and claim leaves no trace', async () => {
+  it('that vanishes between poll and claim leaves no trace', async () => {
     put('a.csv');
     const { scan, context, adapter, config } = poller();
     const slow = withMethods<SourceAdapter>(adapter, {
@@ -179,12 +179,12 @@ describe('a file', () => {
     expect(await scan()).toEqual(NOTHING);
   });
 
-  it('that a link took the place of is refused and not read', async () => {
+  it('that was replaced by a link is refused and not read', async () => {
     const { scan, events } = poller();
     writeFileSync(join(root, '.secret'), 'secret');
     symlinkSync(join(root, '.secret'), join(root, 'a.csv'));
     expect(await scan()).toEqual({ ...NOTHING, found: 1, skipped: 1 });
-    // Said once, however often it is seen.
+    // Reported once, however often it is seen.
     expect(await scan()).toEqual({ ...NOTHING, found: 1, skipped: 1 });
     expect(events).toMatchObject([
       { name: 'source.file_skipped', path: 'a.csv', reason: 'it is a symbolic link' },
@@ -193,8 +193,8 @@ describe('a file', () => {
   });
 });
 
-describe('passing errors', () => {
-  it('leave the file where it is, and the next scan goes on with the same job', async () => {
+describe('transient errors', () => {
+  it('leave the file in place, and the next scan resumes the same job', async () => {
     put('a.csv', 'content');
     const { scan, events } = poller();
     const down = new RowmillError('BLOB_STORE_UNAVAILABLE', 'cannot write');
@@ -207,7 +207,7 @@ describe('passing errors', () => {
     expect(files('.done')).toEqual(['a.csv']);
   });
 
-  it('of the surroundings never use up the tries of a file, and end the round', async () => {
+  it('outside of a file never use up its tries, and end the scan', async () => {
     put('a.csv');
     put('b.csv');
     const { scan } = poller();
@@ -227,7 +227,7 @@ describe('passing errors', () => {
     expect(await scan()).toMatchObject({ taken: 2 });
   });
 
-  it('of a job that another process is reading never fail the file, and do not keep the others waiting', async () => {
+  it('for a job that another process is reading never fail the file, and do not delay other files', async () => {
     put('a.csv');
     put('b.csv');
     const { scan, events } = poller();
@@ -243,7 +243,7 @@ describe('passing errors', () => {
     expect(await scan()).toMatchObject({ taken: 1 });
   });
 
-  it('of one file are bounded: the fifth fails it, with all reasons', async () => {
+  it('of one file are limited: the fifth fails it, with all reasons', async () => {
     put('a.csv');
     const { scan } = poller();
     for (let i = 1; i < MAX_TRIES; i += 1) {
@@ -260,7 +260,7 @@ describe('passing errors', () => {
     expect(files('.failed')).toEqual(['a.csv', 'a.csv.reason.txt']);
   });
 
-  it('of one file do not keep the others waiting', async () => {
+  it('of one file do not delay other files', async () => {
     put('a.csv');
     put('b.csv');
     const { scan } = poller();
@@ -270,7 +270,7 @@ describe('passing errors', () => {
     expect(report).toMatchObject({ taken: 1, errors: 1 });
   });
 
-  it('a stop releases the file, uses up no try, and the next scan goes on', async () => {
+  it('do not include a stop: it releases the file without using up a try, and the next scan resumes', async () => {
     put('a.csv');
     const { scan } = poller();
     const stop = new AbortController();
@@ -284,10 +284,10 @@ describe('passing errors', () => {
 });
 
 describe('pollers', () => {
-  it('two at once turn each of 50 files into exactly one job', async () => {
+  it('turn each of 50 files into exactly one job, if two run at the same time', async () => {
     for (let i = 0; i < 50; i += 1) put(`${i}.csv`, `content ${i}`);
     const pollers = [poller(), poller()];
-    // Neither goes on with its first file before the other has one too.
+    // Neither continues with its first file before the other has one, too.
     const reading = new Set<unknown>();
     let goOn = (): void => {};
     const bothRead = new Promise<void>((resolve) => {
@@ -320,7 +320,7 @@ describe('pollers', () => {
     expect(Math.min(...shares), 'void: one poller did everything').toBeGreaterThan(0);
   });
 
-  it('leave a file alone that another one holds', async () => {
+  it('leave a file alone that another poller holds', async () => {
     put('a.csv');
     const [first, second] = [poller(), poller()];
     let report: ScanReport | undefined;
@@ -333,7 +333,7 @@ describe('pollers', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('go on with a file whose lease ran out; the one that was frozen changes nothing when it wakes', async () => {
+  it('resume a file whose lease expired; the frozen poller changes nothing when it wakes', async () => {
     put('a.csv', 'content');
     const [frozen, second] = [poller(), poller()];
     const report = await frozen.scan({
@@ -366,7 +366,7 @@ describe('pollers', () => {
 
   it('keep the claim of a file that takes longer than the lease', async () => {
     put('a.csv');
-    // Long enough for a busy machine to renew it in time.
+    // Long enough for a busy machine to renew the lease in time.
     const ingestLeaseMs = 3000;
     const [slow, second] = [poller({ ingestLeaseMs }), poller({ ingestLeaseMs })];
     const seen: number[] = [];
@@ -383,7 +383,7 @@ describe('pollers', () => {
     expect(Math.max(...seen)).toBe(0);
   });
 
-  it('fail a file that ended five of them', async () => {
+  it('fail a file that killed five of them', async () => {
     put('a.csv');
     const { scan, adapter, context } = poller();
     const { offered: found } = await adapter.look(NEVER);
@@ -392,7 +392,7 @@ describe('pollers', () => {
     for (let i = 0; i < MAX_TRIES - 1; i += 1) {
       await database.query(
         `update source_files set token = gen_random_uuid(), expires_at = now() - interval '1 s',
-           reason = concat_ws(E'\\n', reason, 'the process that read the file ended') where source = $1`,
+           reason = concat_ws(E'\\n', reason, 'the process that was reading the file died') where source = $1`,
         [source],
       );
     }
@@ -403,7 +403,7 @@ describe('pollers', () => {
 });
 
 describe('two sources of one folder', () => {
-  it('take the files that their patterns name, and leave those of the other alone', async () => {
+  it('take the files that match their patterns, and leave the other files alone', async () => {
     put('a.csv');
     put('b.jsonl');
     const { context } = poller();
@@ -428,8 +428,8 @@ describe('two sources of one folder', () => {
   });
 });
 
-describe('what a scan finds', () => {
-  it('is taken in parts of sourceMaxFiles', async () => {
+describe('a scan', () => {
+  it('takes at most sourceMaxFiles files', async () => {
     for (let i = 0; i < 5; i += 1) put(`${i}.csv`);
     const { scan } = poller({ sourceMaxFiles: 2 });
     expect(await scan()).toEqual({ ...NOTHING, found: 5, taken: 2, waiting: 3 });
@@ -437,7 +437,7 @@ describe('what a scan finds', () => {
     expect(await scan()).toEqual({ ...NOTHING, found: 1, taken: 1 });
   });
 
-  it('may be a claim whose file is gone: it is forgotten', async () => {
+  it('drops a claim whose file is gone', async () => {
     const { scan, context, events } = poller();
     await claimSourceFile(context.db, {
       source,
@@ -453,7 +453,7 @@ describe('what a scan finds', () => {
     expect(events).toMatchObject([{ name: 'source.file_skipped', path: 'gone.csv' }]);
   });
 
-  it('may be a file in .processing that no row knows: another database may be at it, so it waits', async () => {
+  it('waits before it puts back a file in .processing without a row, which may belong to another database', async () => {
     put('a.csv');
     const { scan, adapter } = poller();
     const { offered: found } = await adapter.look(NEVER);
@@ -472,7 +472,7 @@ describe('what a scan finds', () => {
     expect(await scan()).toMatchObject({ taken: 1 });
   });
 
-  it('is reported when the source cannot be read', async () => {
+  it('reports a source that cannot be read', async () => {
     const { scan, events } = poller();
     rmSync(root, { recursive: true });
     await expect(scan()).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });

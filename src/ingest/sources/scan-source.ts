@@ -1,13 +1,13 @@
-// One look at a source: every file that is ready becomes a job, once.
+// One scan of a source: every file that is ready becomes exactly one job.
 //
-// The order is claim row, rename, job, row done, rename. Each step can be repeated by whoever finds the file next:
-//   killed after the claim    the file is still offered; its row's lease runs out and it is taken over
-//   killed after the rename   the file is in .processing under a name that begins with its id; its row leads to it
-//   killed after the job      the same, and the job is found by its key, which is made of that id
-//   killed after the row      the row says what became of it; the next look moves the file away
-// A poller that was only frozen finds its token gone, and then touches neither row nor file; the job it may still be
-// working on is the same job. A rename that caught another file than the claimed one is noticed by its fingerprint, at
-// once or by the next look, and undone.
+// The order is claim row, rename, job, row done, rename. The next poller that finds the file can repeat each step:
+//   killed after the claim    the file is still offered; the lease of its row expires and it is taken over
+//   killed after the rename   the file is in .processing under a name that begins with its id, which leads to its row
+//   killed after the job      the same, and the job is found by its key, which is derived from that id
+//   killed after the row      the row has the outcome; the next scan moves the file away
+// A poller that was only frozen finds its token gone, and then changes neither row nor file; the job it may still be
+// working on is the same job. If a rename moved a different file than the claimed one, its fingerprint shows that,
+// immediately or in the next scan, and the rename is undone.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -34,7 +34,7 @@ import type { SourceConfig } from './source-config.ts';
 
 /**
  * Stores the bytes, creates (or finds, by idempotencyKey) the job and ingests it to the seal. Throws RowmillError for a
- * file that can never be read; other errors are passing.
+ * file that can never be read; other errors are transient.
  */
 export type TakeFile = (file: {
   name: string;
@@ -46,15 +46,15 @@ export type TakeFile = (file: {
 }) => Promise<{ jobId: string }>;
 
 export interface ScanReport {
-  /** Files there, whatever became of them. */
+  /** All files found, with any outcome. */
   found: number;
   taken: number;
-  /** Still being written, with another poller, changed meanwhile, or more than one scan takes. */
+  /** Still being written, held by another poller, changed meanwhile, or beyond the limit of one scan. */
   waiting: number;
   failed: number;
   /** Refused, or finished earlier. */
   skipped: number;
-  /** Passing errors: these files are tried again. */
+  /** Transient errors: these files are tried again. */
   errors: number;
 }
 
@@ -63,13 +63,13 @@ const MAX_LINE_LENGTH = 500;
 const MAX_REASON_LENGTH = 4000;
 const MAX_PATH_LENGTH = 8192;
 const ABANDONED_AT_ONCE = 1000;
-/** Errors with a code below 500 that say nothing about the file. In a conflict another process reads it into its job. */
+/** Errors with a status below 500 that are not about the file. In a conflict, another process is reading it. */
 const CONFLICTS: readonly string[] = ['JOB_CONFLICT', 'IDEMPOTENCY_KEY_REUSED'];
 const NOT_THE_FILE = ['FILE_INCOMPLETE', 'BLOB_NOT_FOUND', 'PIPELINE_NOT_FOUND', ...CONFLICTS];
 
 const refusedBefore = new WeakMap<SourceAdapter, Set<string>>();
 
-/** What went wrong on the side of the source, however the one who read reports it. */
+/** The problem on the side of the source, whatever error the consumer throws for it. */
 interface Reading {
   problem: ReadProblem | null;
 }
@@ -83,7 +83,7 @@ interface Scan {
   report: ScanReport;
 }
 
-/** Throws when the source, the database or the blob store is not there; what was taken until then is in the events. */
+/** Throws if the source, the database or the blob store is unreachable. Files taken until then are in the events. */
 export async function scanSource(
   context: EngineContext,
   adapter: SourceAdapter,
@@ -132,7 +132,7 @@ async function runScan(scan: Scan): Promise<void> {
   }
 }
 
-/** What stays there is said once, not with every look. */
+/** Reports a refused file once, not on every scan. */
 function reportRefused({ adapter, context, config }: Scan, look: SourceLook): void {
   const known = refusedBefore.get(adapter);
   const refused = new Set<string>();
@@ -144,7 +144,7 @@ function reportRefused({ adapter, context, config }: Scan, look: SourceLook): vo
   refusedBefore.set(adapter, refused);
 }
 
-/** Claims of files that are nowhere: they changed or were taken away before they became a job. */
+/** Drops claims of files that no longer exist: they changed or were removed before they became a job. */
 async function forgetVanished(
   { context, config }: Scan,
   look: SourceLook,
@@ -154,7 +154,7 @@ async function forgetVanished(
   for (const { fileId, path } of await listAbandonedSourceFiles(context.db, config.name, ABANDONED_AT_ONCE)) {
     if (found.has(fileId) || waiting.has(fileId)) continue;
     if (await forgetSourceFile(context.db, { source: config.name, fileId, token: null })) {
-      const reason = 'it is no longer there, or not as it was when it was claimed';
+      const reason = 'it was removed or changed after it was claimed';
       context.events.emit('source.file_skipped', { source: config.name, path, reason });
     }
   }
@@ -201,7 +201,7 @@ async function takeOne(scan: Scan, file: SourceFile, how: 'claim' | 'take over')
   }
 }
 
-/** The tries so far, or null when the file belongs to another poller. */
+/** One line for each failed try so far, or null if another poller holds the file. */
 async function makeClaim(
   { context, config }: Scan,
   file: SourceFile,
@@ -213,12 +213,12 @@ async function makeClaim(
     const path = toStorableText(file.path, MAX_PATH_LENGTH);
     return (await claimSourceFile(context.db, { ...claim, path, bytes: file.bytes, leaseMs })) ? [] : null;
   }
-  const crashNote = 'the process that read the file ended';
+  const crashNote = 'the process that was reading the file died';
   const taken = await takeOverSourceFile(context.db, { ...claim, source: config.name, leaseMs, crashNote });
   return taken === null ? null : (taken.reason?.split('\n') ?? []);
 }
 
-/** The id of the job; null when the file is not there any more, or is another one. */
+/** The id of the job; null if the file is gone or was replaced. */
 async function holdAndTake(
   { adapter, config, takeFile }: Scan,
   file: SourceFile,
@@ -300,7 +300,7 @@ async function handleError(
     await fail(scan, file, claim, (error as RowmillError).message);
   } else {
     const cause = problem?.error ?? error;
-    // Only the file's own trouble counts: a database that is away for an hour says nothing about the file.
+    // Only failures of the file itself count as tries: a database outage says nothing about the file.
     const counts = problem ? !(cause instanceof RowmillError) : !isElsewhere(cause);
     const note = counts ? oneLine(cause) : null;
     const lines = note === null ? tries : [...tries, note];
@@ -313,7 +313,7 @@ async function handleError(
       error: cause,
       tries: lines.length,
     });
-    // The other files would meet the same.
+    // The other files would fail in the same way.
     if (!counts && !isConflict(cause)) throw cause;
   }
 }
@@ -334,7 +334,7 @@ async function fail(scan: Scan, file: SourceFile, claim: SourceFileClaim, reason
   await settleReporting(scan, file, settlement);
 }
 
-/** What became of the file is known; that it cannot be moved away is reported, and tried again by the next scan. */
+/** The outcome is already recorded, so a failed move is only reported. The next scan tries it again. */
 async function settleReporting(
   { adapter, context, config, report }: Scan,
   file: SourceFile,
@@ -352,7 +352,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof RowmillError && error.status < 500 && !NOT_THE_FILE.includes(error.code);
 }
 
-/** Database, blob store or the whole source are away, or the set-up is wrong. */
+/** The database, the blob store or the whole source is unreachable, or the setup is wrong. */
 function isElsewhere(error: unknown): boolean {
   if (error instanceof RowmillError) return error.code !== 'FILE_INCOMPLETE';
   return databaseErrorKind(error) === 'passing';

@@ -71,7 +71,7 @@ const names = (server: SftpTestServer, path: string) => readdirSync(join(server.
 const offered = (server: SftpTestServer) => names(server, '.').filter((name) => !name.startsWith('.'));
 
 describe('the host key', () => {
-  it('must be the one that the settings name; the error prints the one that was seen', async () => {
+  it('must match the settings; the error shows the one that the server presents', async () => {
     const server = await start();
     const other = `SHA256:${'A'.repeat(43)}`;
     await expect(poller(server, { hostKey: other }).scan()).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe('the host key', () => {
     expect(server.passwords()).toBe(0);
   });
 
-  it('must be named at all; the error prints the one that was seen', async () => {
+  it('must be configured; the error shows the one that the server presents', async () => {
     const server = await start();
     const { scan } = poller(server, {}, 0, ['hostKey']);
     await expect(scan()).rejects.toMatchObject({
@@ -92,7 +92,7 @@ describe('the host key', () => {
   });
 });
 
-it('a wrong password is said, and so is a missing variable and an unreadable key file', async () => {
+it('reports a wrong password, a missing variable and an unreadable key file', async () => {
   const server = await start();
   process.env.TEST_SFTP_PASSWORD = 'wrong';
   await expect(poller(server).scan()).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
@@ -108,14 +108,14 @@ it('a wrong password is said, and so is a missing variable and an unreadable key
   });
 });
 
-it('a folder that is not there is said', async () => {
+it('reports a folder that does not exist', async () => {
   const server = await start();
   await expect(poller(server, { path: '/nowhere' }).scan()).rejects.toMatchObject({
     code: 'SOURCE_UNAVAILABLE',
   });
 });
 
-it('a file becomes one job and moves to .done; links are refused', async () => {
+it('turns a file into one job and moves it to .done; refuses links', async () => {
   const server = await start();
   const content = 'x,y\n1,2\n'.repeat(50_000);
   writeFileSync(join(server.root, 'a ü.csv'), content);
@@ -129,9 +129,9 @@ it('a file becomes one job and moves to .done; links are refused', async () => {
 });
 
 describe('a file', () => {
-  it('is taken only after two looks that found the same size and time', async () => {
+  it('is taken only after two polls that found the same size and time', async () => {
     const server = await start();
-    // So long that nothing gets old by itself between two statements, however slow the machine is.
+    // So long that no file becomes stable between two statements, however slow the machine is.
     const stableMs = 3_600_000;
     const now = performance.now.bind(performance);
     let passedMs = 0;
@@ -148,7 +148,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of('xx') }]);
   });
 
-  it('whose connection ends in the middle is tried again, and becomes one job', async () => {
+  it('whose connection breaks midway is tried again, and becomes one job', async () => {
     const server = await start();
     const content = 'x'.repeat(500_000);
     writeFileSync(join(server.root, 'a.csv'), content);
@@ -160,7 +160,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of(content) }]);
   });
 
-  it('whose connection ends in the middle five times fails with the reasons', async () => {
+  it('whose connection breaks midway five times fails with the reasons', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x'.repeat(500_000));
     const { scan } = poller(server);
@@ -175,7 +175,7 @@ describe('a file', () => {
     expect(readFileSync(join(server.root, '.failed', reason!), 'utf8')).toBe(`${row!.reason}\n`);
   });
 
-  it('that stops arriving is given up after the deadline', async () => {
+  it('that stops arriving is abandoned after the deadline', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x'.repeat(500_000));
     const { scan } = poller(server);
@@ -197,7 +197,7 @@ describe('a file', () => {
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of('new') }]);
   });
 
-  it('that is refused in the middle of it goes to .failed, and the next one is taken', async () => {
+  it('that is refused midway is moved to .failed, and the next one is taken', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x'.repeat(2_000_000));
     writeFileSync(join(server.root, 'b.csv'), 'good');
@@ -211,7 +211,7 @@ describe('a file', () => {
     expect(names(server, '.done')).toHaveLength(1);
   });
 
-  it('that can never be read goes to .failed', async () => {
+  it('that can never be read is moved to .failed', async () => {
     const server = await start();
     writeFileSync(join(server.root, 'a.csv'), 'x');
     const { scan, context } = poller(server);
@@ -222,7 +222,7 @@ describe('a file', () => {
     expect(names(server, '.failed')).toHaveLength(2);
   });
 
-  it('stays where it is on a server that allows no renaming, and is still one job', async () => {
+  it('stays in place on a server that does not allow renaming, and is still one job', async () => {
     const server = await start({ readOnly: true });
     writeFileSync(join(server.root, 'a.csv'), 'x');
     const first = poller(server);
@@ -233,7 +233,7 @@ describe('a file', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('of many is one job each with two pollers', async () => {
+  it('among many becomes one job with two pollers', async () => {
     const server = await start();
     for (let i = 0; i < 10; i += 1) writeFileSync(join(server.root, `${i}.csv`), `content ${i}`);
     const pollers = [poller(server), poller(server)];

@@ -1,5 +1,5 @@
-// A folder on an SFTP server. The server proves who it is by its host key, whose fingerprint the settings must name:
-// without it, or with another one, nothing is sent.
+// A folder on an SFTP server. The server identifies itself by its host key, whose fingerprint the settings must
+// contain. If the fingerprint is missing or different, nothing is sent.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type SftpClient from 'ssh2-sftp-client';
@@ -95,7 +95,7 @@ class SftpFolder implements RemoteFolder {
   async *read(path: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
     const sftp = await this.#connected();
     const stream = sftp.createReadStream(path) as NodeJS.ReadableStream & { destroy(error?: Error): void };
-    // It may report the end of the connection once more after nobody reads it.
+    // The stream may report the end of the connection once more after it is no longer read.
     stream.on('error', () => {});
     const lost = (): void => stream.destroy(new Error(`the connection to ${this.description} was lost`));
     const stop = (): void => stream.destroy(new Error('stopped'));
@@ -213,7 +213,7 @@ function credentials(config: SftpSourceConfig): Record<string, unknown> {
   }
 }
 
-/** As ssh-keygen -l prints it. */
+/** In the format of ssh-keygen -l. */
 function fingerprintOfKey(key: Buffer): string {
   return `SHA256:${withoutTrailing(createHash('sha256').update(key).digest('base64'), '=')}`;
 }

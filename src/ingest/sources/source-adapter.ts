@@ -1,7 +1,7 @@
-// What every kind of source can do. An adapter moves bytes and names; who may take a file, and what becomes of it, is
-// decided by scan-source.ts and the claim rows.
+// The interface of every kind of source. An adapter moves bytes and names. scan-source.ts and the claim rows decide
+// which poller takes a file, and the outcome.
 //
-// Where a source can rename, a file goes through these places, always after its claim row says so:
+// If a source can rename, a file moves through these folders, each time after its claim row is written:
 //
 //   offered ── hold ──> held (.processing) ── settle ──> .done | .failed
 //      ^                    │
@@ -9,9 +9,9 @@
 
 /** A file that can be taken now. */
 export interface SourceFile {
-  /** Path and fingerprint: the same name with other content is another file. */
+  /** Path and fingerprint: the same name with other content is a different file. */
   fileId: string;
-  /** From the root of the source. Text from outside: never a path on this machine. */
+  /** Relative to the root of the source. Untrusted text: never use it as a local path. */
   path: string;
   /** The last part of the path. */
   name: string;
@@ -19,25 +19,25 @@ export interface SourceFile {
   modifiedMs: number;
 }
 
-/** A file that some poller moved into `.processing`. */
+/** A file that a poller moved into `.processing`. */
 export interface HeldFile extends SourceFile {
-  /** How long it has been there, as far as that is known. */
+  /** How long it has been there, if known. */
   heldMs: number;
 }
 
 export interface SourceLook {
-  /** The oldest first. */
+  /** Oldest first. */
   offered: SourceFile[];
   held: HeldFile[];
-  /** File ids of those that may still be being written. */
+  /** Ids of files that may still be written to. */
   waiting: string[];
-  /** What stands where files are expected and is never taken: links, devices, names that cannot be used. */
+  /** Entries that are never taken: links, devices, unusable names. */
   refused: { path: string; reason: string }[];
 }
 
 export interface OpenedSourceFile {
   bytes: AsyncIterable<Buffer>;
-  /** Whether it still is the file that was claimed: asked after the last byte. */
+  /** Whether it is still the file that was claimed; called after the last byte. */
   unchanged(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -45,18 +45,18 @@ export interface OpenedSourceFile {
 export type Settlement = { state: 'done' } | { state: 'failed'; reason: string };
 
 export interface SourceAdapter {
-  /** For people, without credentials. */
+  /** Shown to people; contains no credentials. */
   readonly description: string;
-  /** Connects where needed. SOURCE_UNAVAILABLE when the source cannot be read. */
+  /** Connects if necessary. Throws SOURCE_UNAVAILABLE if the source cannot be read. */
   look(signal: AbortSignal): Promise<SourceLook>;
-  /** Moves an offered file to where only this program looks. False when it is gone, or is no longer this file. */
+  /** Moves an offered file to a folder that only Rowmill uses. False if the file is gone or was replaced. */
   hold(file: SourceFile): Promise<boolean>;
-  /** Opens a file that `hold` answered true for. */
+  /** Opens a file for which `hold` returned true. */
   open(file: SourceFile, signal: AbortSignal): Promise<OpenedSourceFile>;
-  /** Puts a file where finished ones go, wherever it is now. Repeating it does no harm. */
+  /** Moves a file, offered or held, to the folder of its outcome. Idempotent. */
   settle(file: SourceFile, settlement: Settlement): Promise<void>;
-  /** Makes a held file an offered one again. Repeating it does no harm. */
+  /** Makes a held file available again. Idempotent. */
   giveBack(file: SourceFile): Promise<void>;
-  /** Ends connections; the next look opens them again. */
+  /** Closes connections; the next poll opens them again. */
   disconnect(): Promise<void>;
 }

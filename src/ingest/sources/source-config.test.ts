@@ -65,8 +65,8 @@ describe('sources', () => {
       'sources[0].kind to be one of folder, s3, ftp, sftp, got "constructor"',
       [{ ...FOLDER, kind: 'constructor' }],
     ],
-    ['sources[1].name to be unlike that of sources[0], got "in"', [FOLDER, FOLDER]],
-    ['sources[0].name to be letters, digits, dots', [{ ...FOLDER, name: 'a b' }]],
+    ['sources[1].name to be different from sources[0].name, got "in"', [FOLDER, FOLDER]],
+    ['sources[0].name to be at most 100 letters, digits, dots', [{ ...FOLDER, name: 'a b' }]],
     [
       'sources[0].path to be valid (expected string, received undefined), got nothing',
       [{ ...FOLDER, path: undefined }],
@@ -82,7 +82,7 @@ describe('sources', () => {
       [{ ...FTP, passwordEnv: 'a secret' }],
     ],
     ['sources[0].hostKey to be a fingerprint', [{ ...SFTP, hostKey: 'MD5:aa' }]],
-    ['sources[0].passwordEnv or privateKeyFile to be given, got nothing', [NO_PASSWORD]],
+    ['sources[0].passwordEnv or privateKeyFile to be set, got nothing', [NO_PASSWORD]],
     [
       'sources[0].move.done to be a prefix that ends with a slash, got "done"',
       [{ ...S3, move: { done: 'done', failed: 'f/' } }],
@@ -92,18 +92,15 @@ describe('sources', () => {
       [{ ...S3, prefix: 'in/', move: { done: 'd/', failed: 'in/failed/' } }],
     ],
     ['sources[0].endpoint to be an http or https address, got "ftp://x"', [{ ...S3, endpoint: 'ftp://x' }]],
-    [
-      'sources[0].accessKeyIdEnv and secretAccessKeyEnv to be given together',
-      [{ ...S3, accessKeyIdEnv: 'A' }],
-    ],
+    ['sources[0].accessKeyIdEnv and secretAccessKeyEnv to be set together', [{ ...S3, accessKeyIdEnv: 'A' }]],
     ['sources[0].allowPlain to be true for FTP without encryption', [{ ...FTP, secure: 'none' }]],
   ])('are refused: expected %s', (message, sources) => {
-    // An empty list cannot be given as arguments.
+    // it.each cannot pass an empty list as an argument.
     const error = sources.length === 0 ? catchError(() => parseSources([])) : refusal(...sources);
     expect(error.message).toContain(`expected ${message}`);
   });
 
-  it('answer an unknown key with what was probably meant', () => {
+  it('are refused with a suggestion if a key is unknown', () => {
     expect(refusal({ ...FOLDER, recursiv: true }).message).toBe(
       'unknown key sources[0].recursiv, did you mean recursive?',
     );
@@ -127,19 +124,19 @@ describe('sources', () => {
     expect(JSON.stringify(error) + error.message + error.hint).not.toContain('hunter2');
   });
 
-  it('are as docs/sources.md shows them', () => {
+  it('are accepted as docs/sources.md shows them', () => {
     const page = readFileSync(new URL('../../../docs/sources.md', import.meta.url), 'utf8');
     const example = JSON.parse(/```json\n(.*?)```/s.exec(page)![1]!) as { sources: unknown };
     expect(parseSources(example.sources).map(({ kind }) => kind)).toEqual(['folder', 's3', 'ftp', 'sftp']);
   });
 
-  it('allow plain FTP when it is asked for in so many words', () => {
+  it('allow plain FTP if allowPlain is set', () => {
     expect(parseSources([{ ...FTP, secure: 'none', allowPlain: true }])).toMatchObject([{ secure: 'none' }]);
   });
 });
 
 describe('the settings file', () => {
-  it('has the sources beside the settings', () => {
+  it('contains the sources beside the settings', () => {
     const folder = mkdtempSync(join(tmpdir(), 'rowmill-config-'));
     const file = join(folder, 'rowmill.json');
     writeFileSync(file, JSON.stringify({ sourcePollMs: 1000, sources: [FOLDER] }));

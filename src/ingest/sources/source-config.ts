@@ -1,5 +1,5 @@
-// What a source may say in the settings file, checked before anything is connected to. Secrets are never in the file:
-// it names the environment variable that has them.
+// The schema of sources in the settings file, checked before any connection is opened. Secrets are never in the file:
+// it names the environment variables that hold them.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { didYouMean } from '../../core/errors/did-you-mean.ts';
@@ -27,15 +27,15 @@ const formatOptions = z.strictObject({
 }) satisfies z.ZodType<FormatOptions>;
 
 const common = {
-  // The name is part of what identifies a file for ever, and stands in logs.
+  // The name is a permanent part of each file's identity, and appears in logs.
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
-    error: 'letters, digits, dots, dashes and underscores, 100 at the most',
+    error: 'at most 100 letters, digits, dots, dashes and underscores',
   }),
   pipeline: text,
   owner: text.exactOptional(),
   params: z.record(z.string(), z.unknown()).exactOptional(),
   format: formatOptions.exactOptional(),
-  /** Field of the pipeline's input to column of the file. */
+  /** Column of the file for each field of the pipeline's input. */
   mapping: z.record(z.string(), text).exactOptional(),
   include: z
     .array(z.string().regex(/^[^/]+$/, { error: 'a pattern for names, without a slash' }))
@@ -91,7 +91,7 @@ const sftp = z.strictObject({
   passwordEnv: variable.exactOptional(),
   privateKeyFile: text.exactOptional(),
   passphraseEnv: variable.exactOptional(),
-  // Required, but by the adapter: only the server can say which one is meant.
+  // Optional here. The adapter requires it, and its error shows the fingerprint that the server presents.
   hostKey: z
     .string()
     .regex(/^SHA256:[A-Za-z0-9+/]{43}=?$/, { error: 'a fingerprint such as SHA256:… of 43 characters' })
@@ -106,7 +106,7 @@ export type SourceConfig = FolderSourceConfig | S3SourceConfig | FtpSourceConfig
 
 const KINDS = { folder, s3, ftp, sftp };
 
-/** What people write where the name of a variable is meant, and which key that is. */
+/** Keys that people use for secrets, and the keys to use instead. */
 const SECRETS: Record<string, string> = {
   password: 'passwordEnv',
   passphrase: 'passphraseEnv',
@@ -126,7 +126,7 @@ export function loadSources(file: string | undefined = configFileFromEnvironment
   return parseSources((content as { sources?: unknown } | null)?.sources);
 }
 
-/** The same, where there need not be any. */
+/** Like `loadSources`, but returns an empty list if there are none. */
 export function loadSourcesIfAny(file: string | undefined = configFileFromEnvironment()): SourceConfig[] {
   if (file === undefined) return [];
   const { sources } = (readContent(file) ?? {}) as { sources?: unknown };
@@ -154,7 +154,8 @@ export function parseSources(given: unknown): SourceConfig[] {
   const sources = given.map((each: unknown, i) => parseSource(each, `sources[${i}]`));
   for (const [i, source] of sources.entries()) {
     const first = sources.findIndex((each) => each.name === source.name);
-    if (first !== i) throw invalid(`sources[${i}].name`, `unlike that of sources[${first}]`, source.name);
+    if (first !== i)
+      throw invalid(`sources[${i}].name`, `different from sources[${first}].name`, source.name);
   }
   return sources;
 }
@@ -192,19 +193,19 @@ function rejectContradictions(source: SourceConfig, at: string): void {
   if (source.kind === 'ftp' && source.secure === 'none' && source.allowPlain !== true) {
     throw new RowmillError(
       'SOURCE_INVALID',
-      `expected ${at}.allowPlain to be true for FTP without encryption: everybody on the way can read password and files`,
+      `expected ${at}.allowPlain to be true for FTP without encryption: anyone on the network path can read the password and the files`,
       { hint: 'Use SFTP or secure: "explicit"; set allowPlain only in a network that you trust.' },
     );
   }
   if (source.kind === 'sftp' && source.passwordEnv === undefined && source.privateKeyFile === undefined) {
-    throw invalid(`${at}.passwordEnv or privateKeyFile`, 'given', undefined);
+    throw invalid(`${at}.passwordEnv or privateKeyFile`, 'set', undefined);
   }
   if (source.kind === 's3') {
     if ((source.accessKeyIdEnv === undefined) !== (source.secretAccessKeyEnv === undefined)) {
-      throw invalid(`${at}.accessKeyIdEnv and secretAccessKeyEnv`, 'given together', 'one of them');
+      throw invalid(`${at}.accessKeyIdEnv and secretAccessKeyEnv`, 'set together', 'one of them');
     }
     for (const outcome of ['done', 'failed'] as const) {
-      // What is moved there must not be found again.
+      // Objects moved there must not be found again.
       const target = source.move?.[outcome];
       if (target?.startsWith(source.prefix)) {
         throw invalid(
@@ -232,7 +233,7 @@ function describe(issue: z.core.$ZodIssue, at: string, given: unknown, known: st
     (so, key) => (so as Record<PropertyKey, unknown> | undefined)?.[key],
     given,
   );
-  // Messages of our own name what is expected; those of zod begin with "Invalid" or "Too".
+  // Our own messages name the expectation; zod's begin with "Invalid" or "Too".
   const expected = /^(Invalid|Too)/.test(issue.message)
     ? `valid (${issue.message.replace(/^Invalid input: /, '')})`
     : issue.message;

@@ -10,7 +10,7 @@ const name = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 300 })
   .filter((text) => text.isWellFormed());
 
-it('the name of a held file tells its id, and the id its fingerprint', () => {
+it('encodes the id in the name of a held file, and the fingerprint in the id', () => {
   fc.assert(
     fc.property(name, fingerprint, (path, parts) => {
       const fileId = sourceFileId('in', path, parts);
@@ -22,13 +22,13 @@ it('the name of a held file tells its id, and the id its fingerprint', () => {
       expect(isOfSource(fileId, 'out')).toBe(false);
       expect(path.endsWith(parsed.name)).toBe(true);
       expect(fingerprintOf(parsed.fileId)).toEqual(parts);
-      // Finding it again gives the same name, also for one that was cut.
+      // The parsed parts give the same name again, even if it was cut.
       expect(heldName(parsed.fileId, parsed.name)).toBe(held);
     }),
   );
 });
 
-it('another path or another fingerprint is another id', () => {
+it('gives another path or fingerprint another id', () => {
   const ids = [
     sourceFileId('in', 'a', [1n, 2n]),
     sourceFileId('in', 'b', [1n, 2n]),
@@ -40,7 +40,7 @@ it('another path or another fingerprint is another id', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it('other names are not taken for held files', () => {
+it('does not mistake other names for held files', () => {
   for (const other of ['', 'a.csv', 'x.y-a.csv', '1.0123456789abcdef', '1.0123456789abcdef-', '.clock']) {
     expect(parseHeldName(other)).toBeNull();
   }

@@ -1,13 +1,13 @@
-// What identifies a file of a source: its path and its fingerprint, written into one short text that is also the
-// beginning of its name while it is being read. Whoever finds a file there can therefore tell which claim it belongs
-// to, and whether it still is the file that was claimed.
+// The id of a source file: its path and its fingerprint, encoded in one short string. The name of the file begins
+// with it while the file is held. The name therefore shows which claim a held file belongs to, and whether it is
+// still the file that was claimed.
 import { createHash } from 'node:crypto';
 
 const HELD_NAME = /^((?:-?[0-9a-z]+\.){1,8}[0-9a-f]{16})-(.+)$/s;
 /** Most file systems allow 255 bytes. */
 const MAX_NAME_BYTES = 255;
 
-/** The numbers of the fingerprint, and source and path as hashes: names may be long and contain anything. */
+/** Contains the numbers of the fingerprint, and hashes of source and path, which may be long and contain anything. */
 export function sourceFileId(source: string, path: string, fingerprint: bigint[]): string {
   return [...fingerprint.map((part) => part.toString(36)), `${tagOf(source)}${hashOf(path, 10)}`].join('.');
 }
@@ -17,21 +17,21 @@ export function isOfSource(fileId: string, source: string): boolean {
   return fileId.slice(fileId.lastIndexOf('.') + 1).startsWith(tagOf(source));
 }
 
-/** The fingerprint in a file id, as it was given. */
+/** The fingerprint that is encoded in a file id. */
 export function fingerprintOf(fileId: string): bigint[] {
   return fileId.split('.').slice(0, -1).map(parseBase36);
 }
 
-/** The name of a file while it is held. Of a very long name the end is kept, which has the extension. */
+/** The name of a file while it is held. A very long name keeps its end, which has the extension. */
 export function heldName(fileId: string, name: string): string {
   const room = MAX_NAME_BYTES - fileId.length - 1;
-  // No character takes less than a byte.
+  // A character takes at least one byte.
   let kept = name.slice(-room);
   while (Buffer.byteLength(kept) > room) kept = kept.slice(kept.codePointAt(0)! > 0xffff ? 2 : 1);
   return `${fileId}-${kept}`;
 }
 
-/** Null for a name that `heldName` did not make. */
+/** Null for a name that `heldName` did not create. */
 export function parseHeldName(held: string): { fileId: string; name: string } | null {
   const match = HELD_NAME.exec(held);
   return match ? { fileId: match[1]!, name: match[2]! } : null;

@@ -1,7 +1,7 @@
-// Remembers since when each file has looked the same. The file ids contain the fingerprint, so a file that changed is
-// another file here, and starts anew.
+// Remembers since when each file has been unchanged. A file id contains the fingerprint, so a changed file has a new id
+// and starts from zero.
 
-/** Give it all ids of one look; the answer has those that have not changed for `steadyMs`. */
+/** The function takes all file ids of one poll and returns those that have not changed for `steadyMs`. */
 export function createSteadyFiles(steadyMs: number): (fileIds: string[], nowMs: number) => Set<string> {
   let firstSeen = new Map<string, number>();
   return (fileIds, nowMs) => {

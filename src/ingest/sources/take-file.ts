@@ -1,5 +1,5 @@
-// A file of a watched source goes the way of every file: stored, looked at, a job, read to its end. The same content is
-// the same job, so it does not matter how often a file is taken after crashes.
+// Ingests a file of a watched source like any other file: it is stored, its format detected, a job created, and its
+// rows read. The same content is the same job, so it does not matter how often a file is taken after crashes.
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { ingestWhenFree } from '../ingest-when-free.ts';
 import { submitFile } from '../submit-file.ts';

@@ -1,5 +1,5 @@
-// One file of a configured source, because somebody asked for it: claimed as by a scan, so that it becomes one job
-// whoever else looks at the source. What is refused is given back as it was.
+// Takes one file of a configured source on request. The file is claimed as in a scan, so it becomes one job even if
+// pollers scan the source at the same time. A refused file is put back unchanged.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -19,7 +19,7 @@ import type { SourceConfig } from './source-config.ts';
 
 const MAX_PATH_LENGTH = 8192;
 
-/** The file becomes a job and is put where finished files go. */
+/** Turns the file into a job and moves it to the finished files. */
 export async function takeSourceFile<T extends { jobId: string }>(
   context: EngineContext,
   config: SourceConfig,
@@ -31,7 +31,7 @@ export async function takeSourceFile<T extends { jobId: string }>(
     try {
       const taken = await readHeld(adapter, config, file, lease, submit);
       await finishSourceFile(context.db, claim, { state: 'done', jobId: taken.jobId });
-      // The row says what became of it: the next scan moves a file that could not be moved now.
+      // The claim row has the outcome, so the next scan moves a file that could not be moved now.
       await adapter.settle(file, { state: 'done' }).catch(() => {});
       return taken;
     } catch (error) {
@@ -42,7 +42,7 @@ export async function takeSourceFile<T extends { jobId: string }>(
   });
 }
 
-/** Reads it and gives it back. */
+/** Reads the file and puts it back. */
 export async function lookAtSourceFile<T>(
   context: EngineContext,
   config: SourceConfig,
@@ -123,6 +123,6 @@ async function readHeld<T>(
 
 function notOffered({ name }: SourceConfig, path: string): RowmillError {
   return new RowmillError('SOURCE_NOT_FOUND', `the source ${name} does not offer ${path}`, {
-    hint: 'It may still be being written, or was taken already: try again in a few seconds, or look for its job.',
+    hint: 'It may still be uploading, or already be a job. Try again in a few seconds, or search the job list.',
   });
 }

@@ -1,4 +1,4 @@
-// Watching real folders: all sources are looked at on their own, and stopping gives back what is under way.
+// Watching real folders: sources are polled independently, and stopping releases the files in progress.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ it('reports one round over all sources', async () => {
   expect(reports.get(good.config.name)).toMatchObject({ found: 1, taken: 1 });
 });
 
-it('gives the file back that is under way when it is stopped, and starts no other', async () => {
+it('releases the file in progress when it is stopped, and starts no other', async () => {
   const context = database.context();
   const folder = makeFolder();
   for (const name of ['a.csv', 'b.csv']) writeFileSync(join(folder, name), name);

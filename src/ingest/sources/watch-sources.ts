@@ -1,5 +1,5 @@
-// Looks at all sources again and again, each on its own interval and apart from the others: one that cannot be reached
-// delays none. A scan that takes longer than its interval is not started twice.
+// Polls all sources, each independently on its own interval: an unreachable source does not delay the others. A scan
+// that takes longer than its interval is not started twice.
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { type ScanReport, scanSource, type TakeFile } from './scan-source.ts';
@@ -13,11 +13,11 @@ export interface WatchedSource {
 }
 
 export interface SourceWatch {
-  /** Looks at once, and then on the interval. */
+  /** Scans immediately, then on the interval. */
   start(): void;
-  /** Files under way are given back; the next watcher goes on with them. */
+  /** Releases the files in progress; the next watcher resumes them. */
   stop(): Promise<void>;
-  /** One round over all sources; null for those that failed. */
+  /** Scans every source once; the report is null for sources that failed. */
   runOnce(): Promise<Map<string, ScanReport | null>>;
 }
 
@@ -27,7 +27,7 @@ export function watchSources(context: EngineContext, sources: WatchedSource[]): 
     let underWay: Promise<ScanReport | null> | null = null;
     const scan = (): Promise<ScanReport | null> => {
       underWay ??= scanSource(context, source.adapter, source.config, source.takeFile, stopping.signal)
-        // It was reported as an event.
+        // scanSource has already emitted the error as an event.
         .catch(() => null)
         .finally(() => {
           underWay = null;

@@ -1,4 +1,4 @@
-// What a cell looks like. Only for detection: no value is ever changed by it.
+// Classifies a cell by its text. Only for detection: it never changes a value.
 
 export type CellKind = 'empty' | 'number' | 'date' | 'time' | 'email' | 'url' | 'boolean' | 'text';
 
@@ -8,10 +8,10 @@ const DATE =
   /^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[AaPp][Mm]|[-+]\d{2}:?\d{2})?)?$/;
 const TIME = /^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(\s?[AaPp][Mm])?$/;
 const EMAIL = /^[^\s@,;:|^~]+@[^\s@,;:|^~][^\s@,;:|^~.]*\.[^\s@,;:|^~]+$/;
-/** Also paths of Windows: their colon is no delimiter either. */
+/** Also matches Windows paths: their colon is not a delimiter either. */
 const URL = /^([a-z][a-z0-9+.-]*:\/\/\S+|[a-z]:[\\/].*)$/i;
 const BOOLEAN = /^(true|false|yes|no)$/i;
-/** Longer cells are text; the patterns are for values. */
+/** Longer cells are text without a check: the patterns are for short values. */
 const MAX_LENGTH = 200;
 
 export function cellKind(cell: string): CellKind {

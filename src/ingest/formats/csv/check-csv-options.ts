@@ -1,10 +1,10 @@
-// Checks what a person says about a CSV file, before the file is read.
+// Checks the options for a CSV file before the file is read.
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { FormatOptions } from '../../row-reader.ts';
 
 const MAX_DELIMITER_LENGTH = 16;
 
-/** The options with `\t` (as typed in a shell) turned into a tab, or FILE_OPTION_INVALID. */
+/** Returns the options with `\t` (as typed in a shell) turned into a tab; throws FILE_OPTION_INVALID. */
 export function checkCsvOptions(options: FormatOptions): FormatOptions {
   const { quote, skipLines, columns, escape: escapeBy } = options;
   const delimiter = options.delimiter?.replaceAll('\\t', '\t');
@@ -17,14 +17,14 @@ export function checkCsvOptions(options: FormatOptions): FormatOptions {
   if (quote !== undefined && quote !== '') {
     if (quote.length !== 1) refuse('quote', "one character, or '' for none", quote);
     if (/[\s\\]/.test(quote)) refuse('quote', 'neither a blank, a line end nor a backslash', quote);
-    if (delimiter?.includes(quote)) refuse('quote', 'no part of the delimiter', quote);
+    if (delimiter?.includes(quote)) refuse('quote', 'a character that is not in the delimiter', quote);
   }
   if (escapeBy !== undefined && escapeBy !== '') {
     if (quote === '') refuse('escape', "absent when the option quote is ''", escapeBy);
     if (escapeBy !== '\\' && escapeBy !== quote && (quote !== undefined || !/^["']$/.test(escapeBy))) {
       refuse('escape', 'the quote (when it is doubled) or a backslash', escapeBy);
     }
-    if (delimiter?.includes(escapeBy)) refuse('escape', 'no part of the delimiter', escapeBy);
+    if (delimiter?.includes(escapeBy)) refuse('escape', 'a character that is not in the delimiter', escapeBy);
   }
   if (skipLines !== undefined && (!Number.isSafeInteger(skipLines) || skipLines < 0)) {
     refuse('skipLines', 'a whole number from 0', skipLines);

@@ -1,23 +1,23 @@
-// The look of each column's cells, learned from the first rows: a row with another number of cells than most is kept
-// only if its cells look like the others of their columns. Otherwise a delimiter inside a value moved them.
+// Profiles of the columns, learned from the first rows. A row with an unusual number of cells is kept only if its cells
+// look like the other values of their columns. Otherwise a delimiter inside a value has shifted them.
 import { type CellKind, cellKind } from './cell-kind.ts';
 
 export interface ColumnProfile {
-  /** Empty when nothing is known of the column. */
+  /** Empty if nothing is known about the column. */
   kinds: CellKind[];
-  /** Cells of other kinds that were seen, such as `n/a` among numbers. */
+  /** Cells of other kinds, such as `n/a` among numbers. */
   exceptions: string[];
-  /** Some cells begin with a blank; null when all are empty. */
+  /** Whether some cells begin with a blank; null if all are empty. */
   spaced: boolean | null;
 }
 
-/** Text this often says that the column holds no numbers; less often it may. */
+/** With fewer filled cells than this, text does not prove that the column holds no numbers. */
 const MIN_TEXTS = 2;
-/** A kind that fewer cells have is an exception. */
+/** A kind that a smaller share of the cells has is an exception. */
 const USUAL_SHARE = 0.1;
 const MAX_ROWS = 1000;
 
-/** `rows`: without the header, as wide as most. */
+/** `rows`: rows of the usual width, without the header. */
 export function profileColumns(rows: string[][], columns: number): ColumnProfile[] {
   const seen = rows.slice(0, MAX_ROWS);
   return Array.from({ length: columns }, (_, column) => profileOf(seen.map((row) => row[column] ?? '')));
@@ -46,7 +46,7 @@ function profileOf(values: string[]): ColumnProfile {
   return { kinds, exceptions: [...exceptions], spaced };
 }
 
-/** Index of the first cell that does not look like the others of its column, or -1. */
+/** Index of the first cell that does not look like the other values of its column, or -1. */
 export function findMisfit(cells: string[], profiles: ColumnProfile[]): number {
   return cells.findIndex((cell, column) => {
     const profile = profiles[column];

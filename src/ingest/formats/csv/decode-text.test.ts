@@ -11,7 +11,7 @@ async function* cut(bytes: Buffer, size: number | (() => number)): AsyncGenerato
   }
 }
 
-/** Text and the places in it that were replaced: what must not depend on the chunks. */
+/** The text and the positions that were replaced, which must not depend on the chunks. */
 async function decode(bytes: Buffer, encoding: string, size: number | (() => number) = bytes.length || 1) {
   let text = '';
   const damagedAt: number[] = [];
@@ -48,7 +48,7 @@ const SAMPLES: [name: string, bytes: Buffer, encoding: string, text: string][] =
 
 describe('decodeText', () => {
   for (const [name, bytes, encoding, text] of SAMPLES) {
-    it(`decodes ${name} alike at chunk sizes 1 to 17 and as a whole`, async () => {
+    it(`decodes ${name} in the same way at chunk sizes 1 to 17 and as a whole`, async () => {
       expect(await decode(bytes, encoding)).toEqual({ text, damagedAt: [] });
       for (let size = 1; size <= 17; size += 1) {
         expect(await decode(bytes, encoding, size)).toEqual({ text, damagedAt: [] });
@@ -56,11 +56,11 @@ describe('decodeText', () => {
     });
   }
 
-  it('takes any spelling of an encoding', async () => {
+  it('accepts any spelling of an encoding', async () => {
     expect((await decode(Buffer.from('ä', 'latin1'), 'Latin-1')).text).toBe('ä');
   });
 
-  // As the Encoding Standard counts them, so that people find the same number of marks in other programs.
+  // Counted as in the Encoding Standard, so that people see the same number of marks in other programs.
   const DAMAGED: [name: string, bytes: number[], text: string, damagedAt: number[]][] = [
     ['a lone continuation byte', [0x61, 0x80, 0x62], 'a\ufffdb', [1]],
     ['an overlong slash', [0xc0, 0xaf], '\ufffd\ufffd', [0, 1]],
@@ -77,7 +77,7 @@ describe('decodeText', () => {
     ],
   ];
   for (const [name, numbers, text, damagedAt] of DAMAGED) {
-    it(`replaces ${name}, alike at every chunk size`, async () => {
+    it(`replaces ${name} in the same way at every chunk size`, async () => {
       const bytes = Buffer.from(numbers);
       expect(text).toBe(bytes.toString('utf8'));
       for (let size = 1; size <= 17; size += 1) {
@@ -86,7 +86,7 @@ describe('decodeText', () => {
     });
   }
 
-  it('does not call a U+FFFD of the file damage', async () => {
+  it('does not report a U+FFFD of the file as damage', async () => {
     expect(await decode(Buffer.from('a\ufffdb'), 'utf-8')).toEqual({ text: 'a\ufffdb', damagedAt: [] });
     const utf16 = Buffer.from('a\ufffdb', 'utf16le');
     expect(await decode(utf16, 'utf-16le')).toEqual({ text: 'a\ufffdb', damagedAt: [] });
@@ -109,7 +109,7 @@ describe('decodeText', () => {
     expect((await decode(Buffer.from('\ufeff'), 'utf-8', 2)).text).toBe('');
   });
 
-  it('gives any bytes the same text in any chunks, and that of Node for UTF-8', async () => {
+  it('decodes any bytes to the same text in any chunks, and as Node does for UTF-8', async () => {
     const chunkSizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 });
     const noise = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),

@@ -1,5 +1,5 @@
-// Bytes to text, the same at every chunk size. Bytes that are no text in the encoding become U+FFFD and are told apart
-// from a U+FFFD that stands in the file. Does not find out the encoding: that is detect-encoding.ts.
+// Decodes bytes to text, with the same result at every chunk size. Bytes that are not valid in the encoding become
+// U+FFFD and are distinguished from a U+FFFD in the file. The encoding is detected in detect-encoding.ts.
 import { isAscii, isUtf8 } from 'node:buffer';
 import iconv from 'iconv-lite';
 import { resolveEncoding } from './encoding-name.ts';
@@ -7,7 +7,7 @@ import { measureUtf8Sequence, unfinishedUtf8Length } from './utf8-sequence.ts';
 
 export interface TextPiece {
   text: string;
-  /** The piece is nothing but U+FFFD in place of bytes that were no text: it never holds a line end. */
+  /** The piece consists only of U+FFFD for invalid bytes, so it never contains a line end. */
   damaged: boolean;
 }
 
@@ -16,7 +16,7 @@ interface Decoder {
   end(): Iterable<TextPiece>;
 }
 
-/** Gives no empty pieces, and not the byte order mark. */
+/** Yields no empty pieces, and omits the byte order mark. */
 export async function* decodeText(
   chunks: AsyncIterable<Buffer>,
   encoding: string,
@@ -49,7 +49,7 @@ function createUtf8Decoder(): Decoder {
     *write(chunk) {
       const bytes: Buffer = carried === null ? chunk : Buffer.concat([carried, chunk]);
       const unfinished = unfinishedUtf8Length(bytes);
-      // A copy: the reader of the chunks may use its buffer again.
+      // A copy, because the reader of the chunks may reuse its buffer.
       carried = unfinished === 0 ? null : Buffer.from(bytes.subarray(bytes.length - unfinished));
       const whole = bytes.subarray(0, bytes.length - unfinished);
       if (whole.length === 0) return;
@@ -84,7 +84,7 @@ function* decodeDamagedUtf8(bytes: Buffer): Generator<TextPiece> {
   if (at > from) yield { text: bytes.toString('utf8', from, at), damaged: false };
 }
 
-// Half a surrogate pair is kept, unlike with TextDecoder: who stores the text decides what becomes of it.
+// Keeps half a surrogate pair, unlike TextDecoder: the code that stores the text replaces it.
 function createUtf16Decoder(bigEndian: boolean): Decoder {
   let carried: Buffer | null = null;
   return {
@@ -102,13 +102,13 @@ function createUtf16Decoder(bigEndian: boolean): Decoder {
   };
 }
 
-// No byte below this is part of a longer character in any of these encodings: after it a cut is safe.
+// In all of these encodings, a byte below this one is never part of a longer character, so a cut after it is safe.
 const FIRST_TRAIL_BYTE = 0x30;
 const MAX_UNCUT_BYTES = 1024 * 1024;
 
-// iconv-lite decodes some characters, and most damage, differently when a chunk ends inside of them (GB18030 sequences
-// of four bytes are lost). So it gets pieces that end where no character can be open. Of these encodings only GB18030
-// can write U+FFFD itself (as 84 31 A4 37), and nobody does: every one is damage.
+// iconv-lite decodes some characters, and most damage, differently if a chunk ends inside them (GB18030 sequences of
+// four bytes are lost). So it gets pieces that end between characters. Among these encodings only GB18030 can encode
+// U+FFFD itself (as 84 31 A4 37), and files do not contain it, so every U+FFFD counts as damage.
 function createTableDecoder(encoding: string): Decoder {
   const decoder = iconv.getDecoder(encoding as Parameters<typeof iconv.getDecoder>[0], { stripBOM: false });
   let carried: Buffer = Buffer.alloc(0);
@@ -116,7 +116,7 @@ function createTableDecoder(encoding: string): Decoder {
     *write(chunk) {
       let bytes: Buffer = carried.length === 0 ? chunk : Buffer.concat([carried, chunk]);
       for (;;) {
-        // Not from the chunks but from the bytes follows where is cut.
+        // The cuts depend on the bytes, not on the chunks.
         const reach = Math.min(bytes.length, MAX_UNCUT_BYTES);
         let end = reach;
         while (end > 0 && bytes[end - 1]! >= FIRST_TRAIL_BYTE) end -= 1;

@@ -60,7 +60,7 @@ describe('detectDialect', () => {
     ['colons', 'root:x:0:/root\nann:x:10:/home/ann\n', [':', '"', '"', false, 0, 4]],
     ['runs of blanks', 'x  y\n1  20\n30  4\n', [' ', '"', '"', true, 0, 2]],
     ['apostrophes as quotes', "'a','b'\n'1','x, y'\n'2','it''s'\n", [',', "'", "'", true, 0, 2]],
-    ['apostrophes that are no quotes', "a,b\n1,don't\n2,'tis\n3,x\n", [',', '"', '"', true, 0, 2]],
+    ['apostrophes that are not quotes', "a,b\n1,don't\n2,'tis\n3,x\n", [',', '"', '"', true, 0, 2]],
     ['backslashes before quotes', 'a,b\n1,"x \\"y\\" z"\n2,"u"\n', [',', '"', '\\', true, 0, 2]],
     ['backslashes that end cells', 'a,b\n1,"C:\\x\\"\n2,"D:\\"\n', [',', '"', '"', true, 0, 2]],
     [
@@ -70,10 +70,10 @@ describe('detectDialect', () => {
     ],
     ['a line with the delimiter', 'sep=;\na;b\n1;2,0\n', [';', '"', '"', true, 1, 2]],
     ['a quoted line with the delimiter', '"sep=|"\r\na|b\r\n1|2\r\n', ['|', '"', '"', true, 1, 2]],
-    ['a line that says the delimiter is a tab', 'sep=\t\na\tb\n1\t2\n', ['\t', '"', '"', true, 1, 2]],
+    ['a line that names a tab as the delimiter', 'sep=\t\na\tb\n1\t2\n', ['\t', '"', '"', true, 1, 2]],
     ['titles and an empty line', 'Report\nMay 2024\n\na,b\n1,2\n3,4\n', [',', '"', '"', true, 3, 2]],
     ['a title', 'Report\nname,n\nAnn,2\nBob,4\n', [',', '"', '"', true, 1, 2]],
-    ['titles filled up with delimiters', 'Report,,\n,,\na,b,c\n1,2,3\n', [',', '"', '"', true, 2, 3]],
+    ['titles padded with delimiters', 'Report,,\n,,\na,b,c\n1,2,3\n', [',', '"', '"', true, 2, 3]],
     ['empty lines first', '\r\n\r\na,b\r\n1,2\r\n', [',', '"', '"', true, 2, 2]],
     ['rows that end with a delimiter', 'a,b\n1,2,\n3,4,\n', [',', '"', '"', true, 0, 3]],
     ['a header that ends with a delimiter', 'a,b,\n1,2\n3,4\n', [',', '"', '"', true, 0, 2]],
@@ -93,7 +93,7 @@ describe('detectDialect', () => {
     ['names over numbers', 'a,b\n1,2\n3,4\n', true],
     ['numbers over numbers', '1,2\n3,4\n5,6\n', false],
     ['names over text, in doubt', 'Ann,Rome\nBob,Oslo\n', true],
-    ['text that comes again', 'Ann,Rome\nBob,Oslo\nAnn,Oslo\n', false],
+    ['text that is repeated', 'Ann,Rome\nBob,Oslo\nAnn,Oslo\n', false],
     ['years over numbers', 'country,2022,2023\nChile,5,6\nPeru,7,8\n', true],
     ['a name over codes of one length', 'code,x\nAB12,u\nCD34,vv\nEF56,w\n', true],
     ['dates over dates', 'x,2024-01-01\ny,2024-01-02\n', false],
@@ -105,7 +105,7 @@ describe('detectDialect', () => {
     });
   }
 
-  it('counts the line ends', () => {
+  it('chooses the most frequent line end', () => {
     expect(detect('a,b\r\n1,2\r\n3,4\n').lineEnd).toBe('\r\n');
     expect(detect('a,b\r1,2\r').lineEnd).toBe('\r');
     expect(detect('a,b\n1,2\r\n3,4\n').lineEnd).toBe('\n');
@@ -116,7 +116,7 @@ describe('detectDialect', () => {
     expect(detect('Report\r\nMay\r\n\r\na,b\r\n1,2\r\n3,4\r\n').preamble).toBe('Report\r\nMay');
   });
 
-  describe('with what a person states', () => {
+  describe('with stated options', () => {
     const STATED: [name: string, text: string, options: FormatOptions, expected: unknown[]][] = [
       ['a delimiter', 'a;b,c\n1;2,3\n', { delimiter: ',' }, [',', '"', '"', true, 0, 2]],
       ['one column', 'a,b\n1,2\n', { delimiter: '' }, ['', '"', '"', true, 0, 1]],
@@ -128,7 +128,7 @@ describe('detectDialect', () => {
       ['lines to skip', 'x,y\na;b\n1;2\n', { skipLines: 1 }, [';', '"', '"', true, 1, 2]],
       ['no lines to skip', 'sep=;\na;b\n1;2\n', { skipLines: 0 }, [';', '"', '"', true, 0, 2]],
       [
-        'a delimiter against the line with it',
+        'a delimiter that contradicts the separator line',
         'sep=;\na|b\n1|2\n',
         { delimiter: '|' },
         ['|', '"', '"', true, 1, 2],

@@ -1,5 +1,5 @@
-// Finds out how a table is written from its first part: delimiter, quotes, line end, lines before the table, header.
-// What a person states is taken as given and the rest is detected under that assumption.
+// Detects the dialect of a table from its first part: delimiter, quotes, line end, lines before the table, header.
+// Stated options are taken as given, and the rest is detected under that assumption.
 import type { CsvDialect, FormatOptions } from '../../row-reader.ts';
 import { MAX_PREAMBLE_ROWS, skipTitles } from '../find-table.ts';
 import { cellKind } from './cell-kind.ts';
@@ -9,17 +9,17 @@ import { type DialectScore, scoreDialect } from './score-dialect.ts';
 import type { TokenizedRow } from './tokenize.ts';
 
 export type DetectedDialect = Omit<CsvDialect, 'encoding' | 'bom'> & {
-  /** Cells that most rows have. */
+  /** Number of cells that most rows have. */
   width: number;
   /** The lines before the table. */
   preamble: string;
   /** Rows of the sample after the header. */
   rows: string[][];
-  /** Quotes begin cells and hardly ever close them. */
+  /** Cells begin with quotes that are hardly ever closed. */
   quotesAreText: boolean;
 };
 
-/** In order of preference; the weight is what a candidate must be better by than those before it. */
+/** In order of preference. The score of a candidate is multiplied by its weight and must exceed those before it. */
 const DELIMITERS: [delimiter: string, weight: number][] = [
   [',', 1],
   [';', 1],
@@ -62,10 +62,10 @@ export function detectDialect(sample: string, complete: boolean, options: Format
   };
 }
 
-/** Cells in which a sign may stand in place of the blank: `1, 2,-3`. */
+/** Not all cells need the blank, because a sign may take its place: `1, 2,-3`. */
 const SPACED_SHARE = 0.9;
 
-/** A blank follows every delimiter, as in `1, Ann, Oslo`. Empty cells do not count, quoted ones lost theirs already. */
+/** Whether a blank follows every delimiter: `1, Ann, Oslo`. Empty cells do not count; quoted cells have lost theirs. */
 function hasBlankAfterDelimiters(table: TokenizedRow[], { dialect, width }: DialectScore): boolean {
   const { delimiter, quote } = dialect;
   if (delimiter.trim() !== delimiter || width < 2) return false;
@@ -87,7 +87,7 @@ function withoutBlank(cell: string, index: number): string {
   return index === 0 ? cell : cell.replace(/^ +/, '');
 }
 
-/** The line by which spreadsheets are told the delimiter: `sep=;`. */
+/** Reads the line that names the delimiter for spreadsheet programs: `sep=;`. */
 function readSeparatorLine(sample: string): string | null {
   const line = sample.slice(0, 20).split(/\r\n|\r|\n/, 1)[0]!;
   return /^"?sep=([^"]{1,2})"?$/i.exec(line)?.[1] ?? null;
@@ -134,8 +134,8 @@ function chooseDialect(
 }
 
 /**
- * The rows fit no delimiter, but the first line is clearly a header with one. Reading each line as one cell would hide
- * that the file is broken.
+ * For files whose rows fit no delimiter, but whose first line is clearly a header with one. Reading each line as one
+ * cell would hide that the file is broken.
  */
 function delimiterOfNames(line: string): string | null {
   for (const delimiter of ['\t', ';', ',', '|']) {
@@ -145,7 +145,7 @@ function delimiterOfNames(line: string): string | null {
   return null;
 }
 
-/** One word, as columns are named and sentences are not. */
+/** Whether the text is one word, like the name of a column and unlike a sentence. */
 function isName(text: string): boolean {
   return /^"?[\p{L}_][^\s,;|]{0,40}"?$/u.test(text);
 }
@@ -182,7 +182,7 @@ function possibleEscapes(sample: string, quote: string, stated: string | undefin
   return sample.includes(`\\${quote}`) ? [quote, '\\'] : [quote];
 }
 
-/** Quotes begin cells but hardly ever end them: they are text. */
+/** Whether cells begin with quotes that are hardly ever closed: then quotes are text. */
 function isUnquoted({ rows, dialect }: DialectScore): boolean {
   const { quote, delimiter } = dialect;
   if (quote === '') return false;
@@ -196,13 +196,13 @@ function isUnquoted({ rows, dialect }: DialectScore): boolean {
   return bad >= 3 && bad > good * 3;
 }
 
-/** Whether the rows are a table of more than one column, or only text in which the delimiter occurs. */
+/** Whether the rows are a table of more than one column, not just text that contains the delimiter. */
 function isTable(result: DialectScore): boolean {
   const { rows, width, firstRow, consistency, dialect } = result;
   if (width < 2 || consistency < MIN_CONSISTENCY) return false;
   const before = rows.slice(0, firstRow);
   const table = rows.slice(firstRow).filter((row) => row.cells.length === width);
-  // A single mark before the table: not doubled marks but empty cells.
+  // If the single character occurs before the table, the doubled one is not a delimiter but an empty cell.
   if (dialect.delimiter.length === 2 && before.some((row) => row.raw.includes(dialect.delimiter[0]!)))
     return false;
   if (isDoubled(table, dialect.delimiter)) return false;
@@ -211,7 +211,7 @@ function isTable(result: DialectScore): boolean {
   if (consistency < 0.9 && isSpaced(table)) return false;
   const weak = dialect.delimiter === ':' || dialect.delimiter === ' ';
   if (weak && before.length > 0) return false;
-  // Whole lines that are times or addresses, or numbers with a decimal comma under the name of their one column.
+  // Whole lines that are times or URLs, or numbers with a decimal comma under the name of their one column.
   const values = rows.filter((row) => isValue(row.raw) && (weak || cellKind(row.raw) !== 'url'));
   const underName =
     before.length > 0 && before.every((row) => row.cells.length === 1) && isValue(table[0]!.raw);
@@ -224,7 +224,7 @@ function isValue(text: string): boolean {
   return kind !== 'text' && kind !== 'empty';
 }
 
-/** Every second cell is empty in all rows: the delimiter is written twice. */
+/** Whether every second cell is empty in all rows: then the delimiter is a doubled character. */
 function isDoubled(table: TokenizedRow[], delimiter: string): boolean {
   return (
     ['|', ':', '^', '~'].includes(delimiter) &&
@@ -234,7 +234,7 @@ function isDoubled(table: TokenizedRow[], delimiter: string): boolean {
   );
 }
 
-/** Blanks separate columns when numbers stand there or the columns are lined up; otherwise they separate words. */
+/** Blanks separate columns if the cells are mostly values or the columns are aligned; otherwise they separate words. */
 function isAligned(table: TokenizedRow[]): boolean {
   const data = table.length > 1 ? table.slice(1) : table;
   const cells = data.flatMap((row) => row.cells);
@@ -243,20 +243,20 @@ function isAligned(table: TokenizedRow[]): boolean {
   return values.length * 2 >= cells.length || wide.length >= table.length * 0.8;
 }
 
-/** The rows before the table are titles, not the header of a column of text that has delimiters in it. */
+/** Whether the rows before the table are titles, not the header of a column of text that contains delimiters. */
 function isPreamble(before: TokenizedRow[], table: TokenizedRow[]): boolean {
   const last = before.at(-1)!;
   const separated = table[0]!.line > last.line + last.raw.split(/\r\n|\r|\n/).length;
   return separated || headerEvidence(table.map((row) => row.cells)) > 0 || !isSpaced(table);
 }
 
-/** A blank after every delimiter, as in sentences. */
+/** Whether a blank follows every delimiter, as in sentences. */
 function isSpaced(table: TokenizedRow[]): boolean {
   const spaced = table.filter((row) => row.cells.slice(1).every((cell) => cell.startsWith(' ')));
   return spaced.length * 2 >= table.length;
 }
 
-/** Index of the header or first row: after titles, also those that a spreadsheet filled up with empty cells. */
+/** Index of the header or first row, after any titles, including those that a spreadsheet padded with empty cells. */
 function findFirstRow(best: DialectScore): number {
   const { rows, width } = best;
   const first = best.firstRow;
@@ -266,8 +266,9 @@ function findFirstRow(best: DialectScore): number {
 }
 
 /**
- * The row before the table is its header, though it has another number of cells: one of the two ends with a delimiter,
- * or the header lacks names. In the second case the rows will be rejected, which is better than to lose the names.
+ * Whether the row before the table is its header although its number of cells differs: either the header or the rows
+ * end with a delimiter, or the header lacks names. In the second case the rows are rejected, which is better than
+ * losing the names.
  */
 function isShiftedHeader({ rows, firstRow, width, dialect }: DialectScore, header: TokenizedRow): boolean {
   const names = readHeaderCells(header, dialect, width);
@@ -288,7 +289,7 @@ function isShiftedHeader({ rows, firstRow, width, dialect }: DialectScore, heade
   return above > evidence || (above === evidence && names.every(isName));
 }
 
-/** For the header's sake the first row stands first, also when it has another number of cells. */
+/** Puts the first row first even if its number of cells differs, so that it is considered as the header. */
 function headerFirst(
   table: TokenizedRow[],
   fitting: string[][],

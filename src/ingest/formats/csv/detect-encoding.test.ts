@@ -37,12 +37,7 @@ describe('detectEncoding', () => {
     ['German windows-1252', iconv.encode(TABLE, 'windows-1252'), 'windows-1252', false],
     ['French windows-1252', iconv.encode('Prénom\nHélène\n', 'windows-1252'), 'windows-1252', false],
     ['a single accented letter', iconv.encode('a,b\n1,café\n', 'windows-1252'), 'windows-1252', false],
-    [
-      'quotes and euro signs of Windows',
-      iconv.encode('a,b\n“x”,€5\n', 'windows-1252'),
-      'windows-1252',
-      false,
-    ],
+    ['Windows quotes and euro signs', iconv.encode('a,b\n“x”,€5\n', 'windows-1252'), 'windows-1252', false],
     ['Russian windows-1251', iconv.encode(RUSSIAN, 'windows-1251'), 'windows-1251', false],
     ['Russian KOI8-R', iconv.encode(RUSSIAN, 'koi8-r'), 'koi8-r', false],
     [
@@ -91,21 +86,21 @@ describe('detectEncoding', () => {
     expect(await detect(inLatin)).toEqual({ encoding: 'windows-1252', bom: false });
   });
 
-  it('does not take a letter that lies across its reads for damage', async () => {
+  it('does not mistake a letter that spans two reads for damage', async () => {
     for (const shift of [1, 2, 3]) {
       const bytes = Buffer.concat([Buffer.alloc(1024 * 1024 - shift, 'x'), Buffer.from('😀\n')]);
       expect(await detect(bytes)).toEqual({ encoding: 'utf-8', bom: false });
     }
   });
 
-  it('takes the encoding that a person states, and the byte order from the mark', async () => {
+  it('uses the stated encoding, with the byte order of the mark', async () => {
     expect(await detect(TABLE, 'Latin1')).toEqual({ encoding: 'windows-1252', bom: false });
     const marked = Buffer.from(`\ufeff${TABLE}`, 'utf16le').swap16();
     expect(await detect(marked, 'UTF-16')).toEqual({ encoding: 'utf-16be', bom: true });
     expect(await detect(`\ufeff${TABLE}`, 'utf8')).toEqual({ encoding: 'utf-8', bom: true });
   });
 
-  it('refuses an encoding that it does not know, with a suggestion', async () => {
+  it('refuses an unknown encoding, with a suggestion', async () => {
     await expect(detect(TABLE, 'utf-9')).rejects.toMatchObject({
       code: 'FILE_OPTION_INVALID',
       message: 'expected the option encoding to be a known encoding, got "utf-9"; did you mean utf-8?',

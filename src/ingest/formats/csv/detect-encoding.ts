@@ -1,5 +1,6 @@
-// Finds the encoding of a file of text: byte order mark, then UTF-16 by its zero bytes, then UTF-8 by reading the whole
-// file, then a guess from the letters. A file that is mostly valid UTF-8 is UTF-8 with damage, not another encoding.
+// Detects the encoding of a text file: by byte order mark, then UTF-16 by its zero bytes, then UTF-8 by reading the
+// whole file, then a guess from the letters. A file that is mostly valid UTF-8 is damaged UTF-8, not another
+// encoding.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolveEncoding } from './encoding-name.ts';
@@ -12,12 +13,12 @@ export interface DetectedEncoding {
 
 const READ_BYTES = 1024 * 1024;
 const HEAD_BYTES = 64 * 1024;
-// What the guess reads: lines that are not plain ASCII, this much of them. More does not change its answer.
+// The guess reads this many bytes of lines that are not plain ASCII. More does not change its result.
 const GUESS_BYTES = 64 * 1024;
 const GUESS_LINE_BYTES = 4 * 1024;
 const FALLBACK = 'windows-1252';
 
-// The longer marks first: that of UTF-32LE begins with that of UTF-16LE.
+// Longer marks first: the mark of UTF-32LE begins with the mark of UTF-16LE.
 const BYTE_ORDER_MARKS: [bytes: number[], encoding: string][] = [
   [[0xff, 0xfe, 0, 0], 'utf-32le'],
   [[0, 0, 0xfe, 0xff], 'utf-32be'],
@@ -26,7 +27,7 @@ const BYTE_ORDER_MARKS: [bytes: number[], encoding: string][] = [
   [[0xfe, 0xff], 'utf-16be'],
 ];
 
-/** With `stated`, an encoding that a person named: only its byte order mark is looked for. */
+/** With `stated`, the encoding that the user named, only its byte order mark is detected. */
 export async function detectEncoding(path: string, stated?: string): Promise<DetectedEncoding> {
   const chosen = stated === undefined ? null : resolveEncoding(stated);
   const file = await open(path, 'r');
@@ -45,7 +46,7 @@ export async function detectEncoding(path: string, stated?: string): Promise<Det
 }
 
 function withStatedEncoding(chosen: string, stated: string, mark: string | null): DetectedEncoding {
-  // "utf-16" says nothing of the byte order; the mark does.
+  // "utf-16" does not name a byte order; the mark does.
   const open = /^utf-?(16|32)$/i.test(stated) && mark !== null && mark.slice(0, 6) === chosen.slice(0, 6);
   const encoding = open ? mark : chosen;
   return { encoding, bom: mark === encoding };
@@ -59,8 +60,8 @@ function findByteOrderMark(head: Buffer): string | null {
 }
 
 /**
- * A table in UTF-16 has delimiters, digits and line ends: units of which one byte is zero. In text with stray zero bytes
- * the line ends stand without a zero, and read as UTF-16 it has units that no text has.
+ * A table in UTF-16 has delimiters, digits and line ends: units with one zero byte. In text with stray zero bytes, line
+ * ends have no zero byte, and reading it as UTF-16 gives units that do not occur in text.
  */
 function detectUtf16(head: Buffer): 'utf-16le' | 'utf-16be' | null {
   if (!head.includes(0)) return null;
@@ -115,12 +116,12 @@ async function detectEightBit(file: FileHandle, buffer: Buffer): Promise<string>
     bytes.copy(buffer, 0, bytes.length - unfinished);
     kept = unfinished;
   }
-  // In other encodings accidental sequences are rarer than broken ones, so the majority decides.
+  // In other encodings, accidental UTF-8 sequences are rarer than broken ones, so the majority decides.
   if (invalid === 0 || valid >= invalid) return 'utf-8';
   return guessEncoding(Buffer.concat(guessLines));
 }
 
-/** Fills the buffer unless the file ends; a single read may give less. */
+/** Fills the buffer unless the file ends; a single read may return less. */
 async function readFully(file: FileHandle, buffer: Buffer, position: number): Promise<number> {
   let filled = 0;
   while (filled < buffer.length) {
@@ -153,7 +154,7 @@ function countSequences(bytes: Buffer): { valid: number; invalid: number } {
   return { valid, invalid };
 }
 
-/** Whole lines, because a cut inside a character of two bytes would mislead the guess. */
+/** Collects whole lines, because a cut inside a character of two bytes would mislead the guess. */
 function collectLines(bytes: Buffer, lines: Buffer[], room: number): number {
   let taken = 0;
   for (let from = 0; from < bytes.length && taken < room; ) {
@@ -169,10 +170,10 @@ function collectLines(bytes: Buffer, lines: Buffer[], room: number): number {
   return taken;
 }
 
-/** Bytes beyond ASCII that a guess needs. */
+/** Minimum number of non-ASCII bytes for a guess. */
 const MIN_GUESS_BYTES = 3;
 
-// What Node and people can still meet in files. jschardet knows many more, and takes short Western text for them.
+// Encodings that still occur in files. jschardet knows many more, and mistakes short Western text for them.
 const GUESSED = [
   ...Array.from({ length: 9 }, (_, i) => `windows-125${i}`),
   ...['cp874', 'koi8-r', 'koi8-u', 'cp866', 'cp850', 'macroman'],
@@ -180,15 +181,15 @@ const GUESSED = [
 ];
 
 async function guessEncoding(sample: Buffer): Promise<string> {
-  // A letter or two that stand alone are anybody's: they were taken for Greek.
+  // One or two isolated letters prove nothing: they were mistaken for Greek.
   if (sample.filter((byte) => byte >= 0x80).length < MIN_GUESS_BYTES) return FALLBACK;
-  // Loaded when needed: its models take 100 ms and some megabytes.
+  // Loaded on demand: its models take 100 ms and some megabytes.
   const { detectAll } = await import('jschardet');
   const found = detectAll(sample, { detectEncodings: GUESSED, minimumThreshold: 0 });
   const best = found[0];
   if (!best?.encoding) return FALLBACK;
   const fallback = found.find((each) => each.encoding?.toLowerCase() === FALLBACK);
-  // On a few accented letters the scores of all Western encodings are close together and the order is chance.
+  // With a few accented letters, the scores of all Western encodings are close together and their order is random.
   if (fallback && best.confidence < fallback.confidence * 2) return FALLBACK;
   return resolveEncoding(best.encoding);
 }

@@ -1,5 +1,5 @@
-// Decides whether the first row of a table names the columns. When the cells do not tell, it does: a header taken for a
-// row costs one odd item, a row taken for a header is seen at once, because its values become the names of columns.
+// Decides whether the first row of a table names the columns. In doubt it does: a header mistaken for a row costs one
+// odd item; a row mistaken for a header is noticed immediately, because its values become the names of columns.
 import { cellKind } from './cell-kind.ts';
 
 const MAX_ROWS = 200;
@@ -8,7 +8,7 @@ export function detectHeader(rows: string[][]): boolean {
   return headerEvidence(rows) >= 0;
 }
 
-/** Above zero: the first row is a header. Below: it is like the rows after it. */
+/** Positive: the first row is a header. Negative: it resembles the rows after it. */
 export function headerEvidence(rows: string[][]): number {
   const first = rows[0];
   const others = rows.slice(1, MAX_ROWS);
@@ -45,7 +45,7 @@ function columnEvidence(title: string, values: string[]): number {
   return 0;
 }
 
-/** Years or months as names of columns: 2022, 2023, 2024 over numbers, beside the name of the first or an empty corner. */
+/** Whether years or months name the columns: 2022, 2023, 2024 over numbers, after a first name or an empty corner. */
 function countsUp(first: string[]): boolean {
   const numbers = first.map((title) => title.trim()).filter((title) => /^\d{1,4}$/.test(title));
   if (numbers.length < 2 || numbers.length === first.length) return false;

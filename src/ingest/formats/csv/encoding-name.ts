@@ -1,10 +1,10 @@
-// The names of encodings: what a person may write, and the one name each has in Rowmill.
+// The names of encodings: aliases that users may write, and the one name of each encoding in Rowmill.
 import iconv from 'iconv-lite';
 import { editDistance } from '../../../core/errors/edit-distance.ts';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 
-// Names that people use, to the encoding that is meant. Files that call themselves Latin-1 or ASCII are windows-1252:
-// the characters by which they differ are control characters that no file of rows holds.
+// Aliases and their encodings. Files that claim to be Latin-1 or ASCII are read as windows-1252: the encodings differ
+// only in control characters, which do not occur in files of rows.
 const ALIASES: Record<string, string> = {
   utf8: 'utf-8',
   utf8sig: 'utf-8',
@@ -50,7 +50,7 @@ const ALIASES: Record<string, string> = {
   macroman: 'macroman',
   macintosh: 'macroman',
 };
-// iconv-lite also knows these, but they are no encodings of text.
+// iconv-lite also knows these, but they are not text encodings.
 const NOT_TEXT = new Set(['base64', 'hex', 'binary', 'utf7', 'utf7imap']);
 const SUGGESTIONS = [
   ...new Set(Object.values(ALIASES)),
@@ -63,7 +63,7 @@ const SUGGESTIONS = [
   'latin1',
 ];
 
-/** The one name of an encoding, or FILE_OPTION_INVALID. */
+/** Returns the one name of an encoding; throws FILE_OPTION_INVALID if it is unknown. */
 export function resolveEncoding(name: string): string {
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
   const alias = Object.hasOwn(ALIASES, plain) ? ALIASES[plain] : undefined;

@@ -1,8 +1,8 @@
-// Finds the quote that closes a quoted cell, or finds that there is none. It is strict about where such a cell may end,
-// because a quote that was never closed must not swallow the rows after it.
+// Finds the quote that closes a quoted cell, if there is one. It is strict about where such a cell may end, because an
+// unclosed quote must not swallow the rows after it.
 import { createTextFinder } from './text-finder.ts';
 
-/** More text is needed to tell. */
+/** More text is needed to decide. */
 export const NEED_MORE = -1;
 /** No quote closes the cell. */
 export const UNCLOSED = -2;
@@ -10,10 +10,10 @@ export const UNCLOSED = -2;
 export interface QuoteSearch {
   /**
    * The quote at `open` begins a cell; its line ends at `lineEnd`; the search gives up at `limit`.
-   * Gives the index of the closing quote, NEED_MORE or UNCLOSED.
+   * Returns the index of the closing quote, NEED_MORE or UNCLOSED.
    */
   find(open: number, lineEnd: number, limit: number): number;
-  /** Whether the cell that was found last holds quotes that are not escaped. */
+  /** Whether the last found cell contains unescaped quotes. */
   strayed(): boolean;
   reset(text: string, final: boolean): void;
 }
@@ -31,11 +31,11 @@ const CARRIAGE_RETURN = 0x0d;
 const BACKSLASH = 0x5c;
 
 /**
- * A quote closes the cell when a delimiter, a line end or the end of the file follows, after any blanks. Other quotes
- * that are not escaped are text, except in two cases, where the cell counts as never closed:
- * - the quote stands where a cell of a later line would begin: `"Smith,1⏎"Jones",2` are two rows, not one;
- * - the line ends before the cell does: `"abc"def,1⏎…` must not run on until some quote happens to fit.
- * The first also keeps the work linear: a search that fails has not gone past the next cell that could start another.
+ * A quote closes the cell if a delimiter, a line end or the end of the file follows, after any blanks. Other unescaped
+ * quotes are text, except in two cases, where the cell counts as unclosed:
+ * - the quote is where a cell of a later line would begin: `"Smith,1⏎"Jones",2` is two rows, not one;
+ * - the line ends before the cell does: `"abc"def,1⏎…` must not continue until some quote happens to fit.
+ * The first case also keeps the work linear: a failed search has not passed the next cell that could start another.
  */
 export function createQuoteSearch(dialect: QuoteDialect): QuoteSearch {
   const { delimiter, quote } = dialect;
@@ -59,7 +59,7 @@ export function createQuoteSearch(dialect: QuoteDialect): QuoteSearch {
     return Math.min(lineFeeds.next(at), carriageReturns.next(at));
   }
 
-  /** 1: a cell may end here; 0: not; NEED_MORE. */
+  /** 1 if a cell may end here, 0 if not, or NEED_MORE. */
   function endsCell(at: number, limit: number): number {
     for (let i = at; ; i += 1) {
       if (i >= text.length) return final ? 1 : NEED_MORE;

@@ -1,5 +1,5 @@
-// The fate of one row of a table: kept, kept with a note on what was done, or rejected with the reason. Cells are never
-// moved to other columns, and a row in which they may have moved is rejected.
+// Judges one row of a table: keep it, keep it with a repair note, or reject it with a reason. Cells are never moved to
+// other columns, and a row whose cells may be shifted is rejected.
 import { type CsvShape, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
 import { findMisfit } from './column-profiles.ts';
 import { splitLoosely } from './split-loosely.ts';
@@ -7,7 +7,7 @@ import type { TokenizedRow, TokenizerDialect } from './tokenize.ts';
 
 export interface RowJudge {
   judge(row: TokenizedRow): ReadRow;
-  /** Rows rejected so far because their cells look moved. */
+  /** Number of rows rejected so far because their cells look shifted. */
   shifted(): number;
 }
 
@@ -33,11 +33,11 @@ export function createRowJudge(
     const cell = JSON.stringify(cells[misfit]!.slice(0, 50));
     return reject(
       row,
-      `expected ${counted(columns, 'cell')}, got ${cells.length}, and cell ${misfit + 1} (${cell}) does not look like the others of its column: a value may hold a delimiter without quotes`,
+      `expected ${counted(columns, 'cell')}, got ${cells.length}, and cell ${misfit + 1} (${cell}) does not look like the other values of its column: a value may contain an unquoted delimiter; put it in quotes`,
     );
   }
 
-  /** The cells of a row whose quotes do not balance, if they are as many as there are columns and look right. */
+  /** The cells of a row with unbalanced quotes, if there is one per column and they look right. */
   function readAgain(row: TokenizedRow): string[] | null {
     const cells = splitLoosely(row.raw, dialect, limits.maxColumns);
     if (cells === null || cells.length !== columns) return null;
@@ -58,7 +58,7 @@ export function createRowJudge(
       } else if (row.rejected !== null) return reject(row, row.rejected);
     } else if (row.rejected !== null) return reject(row, row.rejected);
     if (cells.length < columns) {
-      // The header has a name more than most rows have cells: the file was opened with a warning.
+      // The header has one more name than most rows have cells; opening the file gave a warning.
       const lacksLast = cells.length === width && columns === width + 1;
       if (!padShortRows && !lacksLast) {
         return reject(row, `expected ${counted(columns, 'cell')}, got ${cells.length}`);
@@ -76,7 +76,7 @@ export function createRowJudge(
       if (extra.length > 0) note(`${counted(extra.length, 'empty cell')} beyond the last column dropped`);
       cells = kept;
     }
-    // No cell is longer than its row, and no character takes more than three bytes per unit.
+    // A cell is not longer than its row, and a UTF-16 code unit takes at most three bytes.
     if (row.raw.length * 3 > maxCellBytes) {
       const large = cells.findIndex(
         (cell) => cell.length * 3 > maxCellBytes && Buffer.byteLength(cell) > maxCellBytes,

@@ -36,7 +36,7 @@ const kept = (line: number, cells: string[], repair: string | null = null) => ({
 const rejected = (line: number, reason: string, raw: string) => ({ kind: 'rejected', line, reason, raw });
 
 describe('openCsv', () => {
-  it('gives headers, rows and what it found', async () => {
+  it('returns headers, rows and the detected format', async () => {
     const { detected, headers, rows } = await readAll('\ufeffid;name \r\n1;Ann\r\n2;"B;ob"\r\n');
     expect(headers).toEqual(['id', 'name']);
     expect(rows).toEqual([kept(2, ['1', 'Ann']), kept(3, ['2', 'B;ob'])]);
@@ -57,7 +57,7 @@ describe('openCsv', () => {
     });
   });
 
-  it('gives the same rows on every reading', async () => {
+  it('returns the same rows on every read', async () => {
     const reader = await open('a,b\n1,2\n3,4\n');
     for (let i = 0; i < 2; i += 1) {
       const lines: number[] = [];
@@ -66,14 +66,14 @@ describe('openCsv', () => {
     }
   });
 
-  it('gives rows in arrays of at most 500', async () => {
+  it('yields rows in arrays of at most 500', async () => {
     const reader = await open(`a,b\n${'1,2\n'.repeat(1200)}`);
     const sizes: number[] = [];
     for await (const batch of reader.rows()) sizes.push(batch.length);
     expect(sizes).toEqual([500, 500, 200]);
   });
 
-  it('ends an array early when its rows are large', async () => {
+  it('ends an array early if its rows are large', async () => {
     const limits = { maxCellBytes: 3_000_000, maxRowBytes: 4_000_000 };
     const reader = await open(`a,b\n${`1,${'x'.repeat(2_500_000)}\n`.repeat(4)}`, {}, limits);
     const sizes: number[] = [];
@@ -81,7 +81,7 @@ describe('openCsv', () => {
     expect(sizes).toEqual([2, 2]);
   });
 
-  it('can be left in the middle of a file', async () => {
+  it('can be left midway through a file', async () => {
     const reader = await open(`a,b\n${'1,2\n'.repeat(200_000)}`);
     for await (const batch of reader.rows()) {
       expect(batch).toHaveLength(500);
@@ -97,7 +97,7 @@ describe('openCsv', () => {
     expect(rows.map((row) => row.line)).toEqual([1, 2]);
   });
 
-  it('takes the names that a person states, for a header and without one', async () => {
+  it('uses stated column names, with and without a header', async () => {
     expect((await readAll('a,b\n1,2\n', { columns: ['x', 'y'] })).headers).toEqual(['x', 'y']);
     const named = await readAll('1,2\n3,4\n', { columns: ['x', 'y'] });
     expect(named.headers).toEqual(['x', 'y']);
@@ -108,7 +108,7 @@ describe('openCsv', () => {
     });
   });
 
-  it('keeps line numbers behind skipped lines', async () => {
+  it('keeps the line numbers after skipped lines', async () => {
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const text = ['Report', '', 'a,b', '1,2', '3', '4,5', ''].join(lineEnd);
       const { detected, rows } = await readAll(text);
@@ -117,7 +117,7 @@ describe('openCsv', () => {
     }
   });
 
-  it('skips the lines that a person states, whatever is in them', async () => {
+  it('skips the stated number of lines, whatever they contain', async () => {
     const { headers, rows, detected } = await readAll('x,"y\n\nz,1\na,b\n1,2\n', { skipLines: 3 });
     expect(headers).toEqual(['a', 'b']);
     expect(rows).toEqual([kept(5, ['1', '2'])]);
@@ -128,7 +128,7 @@ describe('openCsv', () => {
     });
   });
 
-  it('reads a file again alike with the dialect it found', async () => {
+  it('reads a file in the same way again with the detected dialect', async () => {
     for (const text of [
       'sep=;\na;b\n1;2\n',
       'Report\n\na,b\n1,2\n',
@@ -145,13 +145,13 @@ describe('openCsv', () => {
   });
 });
 
-describe('the fate of rows', () => {
-  it('is rejection for too few cells', async () => {
+describe('a row', () => {
+  it('with too few cells is rejected', async () => {
     const { rows } = await readAll('a,b,c\n1,2,3\n4,5\n6,7,8\n');
     expect(rows[1]).toEqual(rejected(3, 'expected 3 cells, got 2', '4,5'));
   });
 
-  it('is empty cells for too few cells if a person wants it', async () => {
+  it('with too few cells is padded if shortRows is pad', async () => {
     const { rows } = await readAll('a,b,c\n1,2,3\n4,5\n6\n', { shortRows: 'pad' });
     expect(rows.slice(1)).toEqual([
       kept(3, ['4', '5', ''], '1 missing cell left empty'),
@@ -159,7 +159,7 @@ describe('the fate of rows', () => {
     ]);
   });
 
-  it('is a note for extra cells that are empty, rejection for others', async () => {
+  it('with extra cells is kept with a note if they are empty, and rejected otherwise', async () => {
     const { rows } = await readAll('a,b\n1,2, ,\n3,4\n5,6,7\n8,9\n');
     expect(rows).toEqual([
       kept(2, ['1', '2'], '2 empty cells beyond the last column dropped'),
@@ -169,7 +169,7 @@ describe('the fate of rows', () => {
     ]);
   });
 
-  it('is several notes if several things were done', async () => {
+  it('with several repairs has several notes', async () => {
     const bytes = Buffer.concat([
       Buffer.from('a,b\nä,ö\n"x "y" z'),
       Buffer.from([0xff]),
@@ -185,7 +185,7 @@ describe('the fate of rows', () => {
     );
   });
 
-  it('is rejection for a cell or a row above its limit', async () => {
+  it('is rejected if it or a cell exceeds its limit', async () => {
     const { rows } = await readAll(
       `a,b\n1,${'é'.repeat(501)}\n2,${'é'.repeat(500)}\n3,${'x'.repeat(5000)}\n4,ok\n`,
     );
@@ -197,7 +197,7 @@ describe('the fate of rows', () => {
     ]);
   });
 
-  it('leaves values as they are', async () => {
+  it('keeps its values unchanged', async () => {
     const cells = ['007', '12345678901234567890', '1e5', 'TRUE', ' x ', '2024-02-30', '\0', '=1+1'];
     const { rows } = await readAll(`a,b,c,d,e,f,g,h\n${cells.join(',')}\n`);
     expect(rows).toEqual([kept(2, cells)]);
@@ -253,21 +253,21 @@ describe('a file is refused', () => {
       'a,"b\n1,2,3\n4,5,6\n',
       { header: true, skipLines: 0 },
       'FILE_INVALID',
-      'line 1, the header: expected the quote (") opened on line 1 to be closed by one before "," or a line end, found none',
+      'line 1, the header: the quote (") opened on line 1 is not closed: expected a closing quote before "," or a line end',
     ],
     [
       'when most of its rows do not fit',
       'a,b,c\n1,2,3\n1\n2\n1,2\n3\n4\n',
       {},
       'FILE_INVALID',
-      'expected most rows to fit the 3 columns, got 5 of the first 6 that do not (line 3: expected 3 cells, got 1); the file was read as utf-8, delimiter ",", quote ", header on line 1',
+      'expected most rows to fit the 3 columns, but 5 of the first 6 do not (line 3: expected 3 cells, got 1); the file was read as utf-8, delimiter ",", quote ", header on line 1',
     ],
     [
       'when its delimiter is its quote',
       'a,b\n',
       { delimiter: '"', quote: '"' },
       'FILE_OPTION_INVALID',
-      'expected the option quote to be no part of the delimiter, got "\\""',
+      'expected the option quote to be a character that is not in the delimiter, got "\\""',
     ],
     [
       'when its quote is two characters',
@@ -305,7 +305,7 @@ describe('a file is refused', () => {
       'expected the option escape to be absent when the option quote is \'\', got "\\\\"',
     ],
     [
-      'when it shall skip half a line',
+      'when half a line is to be skipped',
       'a,b\n',
       { skipLines: 0.5 },
       'FILE_OPTION_INVALID',
@@ -325,7 +325,7 @@ describe('a file is refused', () => {
     });
   }
 
-  it('but not for rows that do not fit if a person states the delimiter', async () => {
+  it('but not for rows that do not fit if the delimiter is stated', async () => {
     const { rows } = await readAll('a,b,c\n1,2,3\n1\n2\n', { delimiter: ',' });
     expect(rows.map((row) => row.kind)).toEqual(['cells', 'rejected', 'rejected']);
   });

@@ -1,5 +1,5 @@
-// Opens a CSV file, or a relative of it: finds out how it is written, then gives its rows. Decides the fate of each row:
-// kept, kept with a note, or rejected; and refuses files that are no table or were most likely read wrongly.
+// Opens a CSV file or a variant of it: detects its dialect, then reads its rows. Each row is kept, kept with a note, or
+// rejected. A file that is not a table, or was most likely misread, is refused.
 import { createReadStream } from 'node:fs';
 import type {
   CsvDialect,
@@ -24,14 +24,14 @@ import { Tokenizer, type TokenizedRow } from './tokenize.ts';
 
 const READ_BYTES = 256 * 1024;
 const GATHER_CHARACTERS = 64 * 1024;
-/** An array of rows ends at one of these, so that large rows do not pile up. */
+/** Limits of one batch of rows, so that large rows do not pile up. */
 const BATCH_ROWS = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Fewer are noted with their rows only. */
+/** Fewer NUL characters than this are noted with their rows only. */
 const MANY_NULS = 20;
 const MAX_PREAMBLE_LENGTH = 10_000;
 
-/** `path`: a local file, not compressed. */
+/** `path`: a local, uncompressed file. */
 export async function openCsv(path: string, options: FormatOptions, limits: ReadLimits): Promise<RowReader> {
   const stated = checkCsvOptions(options);
   const { encoding, bom } = await detectEncoding(path, stated.encoding);
@@ -61,7 +61,7 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
   return csvReader(path, { detected, headers: headers.names, shape }, options, limits);
 }
 
-/** `rows`: of the sample, after the header. */
+/** `rows`: the rows of the sample after the header. */
 function shapeOf(rows: string[][], mostHave: number, columns: number): CsvShape {
   const ofWidth = (width: number) => rows.filter((row) => row.length === width);
   const fitting = ofWidth(columns);
@@ -76,7 +76,7 @@ function shapeOf(rows: string[][], mostHave: number, columns: number): CsvShape 
   return { width: columns, profiles: profileColumns(fitting, columns) };
 }
 
-/** The rows of a file that was opened before, as it was found to be written. */
+/** Reads the rows of an opened file in its detected dialect. */
 export function csvReader(
   path: string,
   { detected, headers, shape }: { detected: DetectedFormat; headers: string[]; shape: CsvShape },
@@ -140,7 +140,7 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
-/** Reads the first rows to see whether the file was understood. */
+/** Reads the first rows to check that the file was detected correctly. */
 async function tryRows(
   batches: AsyncIterable<TokenizedRow[]>,
   { judge }: RowJudge,
@@ -150,7 +150,7 @@ async function tryRows(
   const trial = createTrial({
     fit: `fit the ${headers.length} columns`,
     how: `the file was read as ${describe(dialect)}`,
-    hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly; docs/files-csv.md says how.',
+    hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly. See docs/files-csv.md.',
   });
   reading: for await (const rows of batches) {
     for (const row of rows) if (trial.add(judge(row), row.raw.length)) break reading;
@@ -177,11 +177,11 @@ function encodingWarnings(dialect: CsvDialect, stated: FormatOptions, sample: Sa
     );
   }
   if (sample.damaged) {
-    warnings.push(`The file holds bytes that are not ${encoding}; they were replaced by U+FFFD.`);
+    warnings.push(`The file contains bytes that are not ${encoding}; they were replaced by U+FFFD.`);
   }
   if (sample.nuls >= MANY_NULS) {
     warnings.push(
-      `The file holds NUL characters, ${sample.nuls} of them in its first part; they cannot be stored and become U+FFFD.`,
+      `The file contains NUL characters, ${sample.nuls} of them in its first part; they cannot be stored and become U+FFFD.`,
     );
   }
   return warnings;
@@ -199,7 +199,7 @@ function shiftWarnings(shifted: number, count: number): string[] {
   if (shifted === 0) return [];
   const rows = shifted === 1 ? '1 row' : `${shifted} rows`;
   return [
-    `${rows} of the first ${count} looked shifted and will be rejected: a value probably holds a delimiter without quotes.`,
+    `${rows} of the first ${count} looked shifted and will be rejected: a value probably contains an unquoted delimiter. Put such values in quotes.`,
   ];
 }
 
@@ -207,13 +207,15 @@ function dialectWarnings({ delimiter, skipLines, preamble, quotesAreText }: Dete
   const warnings: string[] = [];
   if (preamble !== '') {
     warnings.push(
-      `${skipLines === 1 ? 'The first line was' : `The first ${skipLines} lines were`} not read as rows.`,
+      skipLines === 1
+        ? 'The first line was not read as a row.'
+        : `The first ${skipLines} lines were not read as rows.`,
     );
   }
   if (delimiter === '') warnings.push('No delimiter was found: every line is one cell.');
   if (quotesAreText) {
     warnings.push(
-      'Quotes begin cells but do not close them; quotes are read as text. State the quote if they are not.',
+      'Quotes open cells but do not close them, so quotes are read as text. State the quote if that is wrong.',
     );
   }
   return warnings;

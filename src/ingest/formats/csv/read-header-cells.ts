@@ -1,9 +1,9 @@
-// The cells of a row that may be the header, also when its quotes do not balance: then it is read again with the quote as
-// text, and believed if it has as many names as the rows have cells, or one more.
+// Reads the cells of a row that may be the header. If its quotes do not balance, the row is read again with quotes as
+// text. That result is used if it has as many names as the rows have cells, or one more.
 import { splitLoosely } from './split-loosely.ts';
 import type { TokenizedRow, TokenizerDialect } from './tokenize.ts';
 
-/** Null when the row cannot be read. `width`: the cells that most rows have. */
+/** Null if the row cannot be read. `width`: the number of cells that most rows have. */
 export function readHeaderCells(
   row: TokenizedRow,
   dialect: TokenizerDialect,

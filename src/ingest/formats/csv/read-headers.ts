@@ -1,5 +1,5 @@
-// The names of the columns as they stand in the file, or as a person states them. Making them unique and safe is left to
-// who stores them.
+// Reads the names of the columns as written in the file, or as the user states them. The code that stores them makes
+// them unique and safe.
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { CsvDialect, ReadLimits } from '../../row-reader.ts';
 import { readHeaderCells } from './read-header-cells.ts';
@@ -12,7 +12,7 @@ export interface Headers {
 
 const MAX_HEADER_BYTES = 1024;
 
-/** `width`: the cells that most rows have. */
+/** `width`: the number of cells that most rows have. */
 export async function readHeaders(
   batches: AsyncIterable<TokenizedRow[]>,
   dialect: CsvDialect,
@@ -58,7 +58,7 @@ function readHeaderRow(row: TokenizedRow, dialect: CsvDialect, width: number): H
   if (cells === null) {
     throw new RowmillError('FILE_INVALID', `line ${row.line}, the header: ${row.rejected}`);
   }
-  // A copy of each name: a slice would keep the text around it in memory for as long as the job is read.
+  // Copy each name: a slice would keep the surrounding text in memory as long as the job is read.
   const names = cells.map((cell) => Buffer.from(cell.trim(), 'utf16le').toString('utf16le'));
   for (const [i, name] of names.entries()) {
     const bytes = Buffer.byteLength(name);
@@ -66,7 +66,7 @@ function readHeaderRow(row: TokenizedRow, dialect: CsvDialect, width: number): H
       throw new RowmillError(
         'FILE_INVALID',
         `line ${row.line}: expected the name of column ${i + 1} to be at most ${MAX_HEADER_BYTES} bytes, got ${bytes}`,
-        { hint: 'If the first row is no header, state the option header as false.' },
+        { hint: 'If the first row is not a header, set the option header to false.' },
       );
     }
   }
@@ -74,7 +74,7 @@ function readHeaderRow(row: TokenizedRow, dialect: CsvDialect, width: number): H
   if (cells !== row.cells) {
     warnings.push('A quote in the header is not closed; the names were read without it.');
   }
-  // The header ends with a delimiter and the rows do not: there is no such column.
+  // The header ends with a delimiter and the rows do not, so the last column does not exist.
   const trailing = names.slice(width);
   if (width > 1 && trailing.length > 0 && trailing.every((name) => name === '')) {
     names.length = width;

@@ -1,4 +1,4 @@
-// The first part of a file as text, for detection. Refuses what is no text at all.
+// Reads the first part of a file as text, for detection. Refuses a file that is not text.
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { type ControlCount, countControls, isPaddedText } from '../control-characters.ts';
@@ -6,16 +6,16 @@ import { decodeText } from './decode-text.ts';
 
 export interface SampleText {
   text: string;
-  /** It is the whole file. */
+  /** The sample is the whole file. */
   complete: boolean;
-  /** Bytes in it were replaced. */
+  /** Invalid bytes were replaced. */
   damaged: boolean;
-  /** NUL characters in it. */
+  /** Number of NUL characters. */
   nuls: number;
 }
 
 const SAMPLE_CHARACTERS = 256 * 1024;
-// Compressed data has one such character in nine, text hardly any. Small numbers prove nothing.
+// In compressed data one character in nine is a control character, in text hardly any. Small numbers prove nothing.
 const MAX_CONTROL_SHARE = 0.05;
 const FEW_CONTROLS = 20;
 
@@ -27,7 +27,7 @@ export async function readSampleText(path: string, encoding: string): Promise<Sa
   let blank = true;
   for await (const piece of decodeText(createReadStream(path), encoding)) {
     blank &&= piece.text.trim() === '';
-    // Blank lines are no sample; a file of nothing else is read to its end once.
+    // Blank lines are not a useful sample. A file of only blank lines is read to its end once.
     if (length >= SAMPLE_CHARACTERS) {
       complete = false;
       if (!blank) break;

@@ -1,29 +1,30 @@
-// How well a dialect explains a sample: do the rows have the same number of cells, and do the cells look like values?
-// After van den Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns" (2019).
+// Scores how well a dialect explains a sample: do the rows have the same number of cells, and do cells look like
+// values? After van den Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns"
+// (2019).
 import { cellKind } from './cell-kind.ts';
 import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 export interface DialectScore {
   dialect: TokenizerDialect;
   rows: TokenizedRow[];
-  /** The most frequent number of cells, of those above one if there are any. */
+  /** The most frequent number of cells among rows with more than one; 1 if there are none. */
   width: number;
   /** Index of the first row of that width. */
   firstRow: number;
-  /** Share of the rows from there on that have it. */
+  /** Share of the rows from `firstRow` on that have that width. */
   consistency: number;
   score: number;
 }
 
 const MAX_ROWS = 1000;
-/** Rows whose cells are looked at: the first ones tell as much as all. */
+/** Rows whose cells are classified: the first ones are as informative as all. */
 const MAX_TYPED_ROWS = 200;
 const SAMPLE_LIMITS = { maxRowBytes: 1024 * 1024, maxColumns: Number.POSITIVE_INFINITY };
 
 export function readSample(sample: string, complete: boolean, dialect: TokenizerDialect): TokenizedRow[] {
   const tokenizer = new Tokenizer(dialect, SAMPLE_LIMITS);
   const rows = [...tokenizer.push(sample)].flat();
-  // The last row of a cut sample is cut too; take it only when there is no other.
+  // The last row of a cut sample may be cut, too. Take it only if there is no other.
   if (complete || rows.length === 0) rows.push(...[...tokenizer.end()].flat());
   return rows.slice(0, MAX_ROWS);
 }
@@ -40,7 +41,7 @@ export function scoreDialect(sample: string, complete: boolean, dialect: Tokeniz
   const consistency = table.length === 0 ? 0 : fitting.length / table.length;
   const odd = table.filter((row) => row.rejected !== null || row.repair !== null).length;
   const anomaly = table.length === 0 ? 0 : odd / table.length;
-  // Lines before the table are possible, a dialect that needs none is more likely.
+  // Lines before the table are possible, but a dialect without any is more likely.
   const score = consistency * meanPlausibility(fitting) * (1 - anomaly / 2) * (firstRow > 0 ? 0.9 : 1);
   return { dialect, rows, width, firstRow, consistency, score };
 }
@@ -57,7 +58,7 @@ function commonWidth(rows: TokenizedRow[]): number {
   return best.width;
 }
 
-/** Rows that only have an empty cell more than the first row do not widen the table, if another row has its width. */
+/** Rows with one extra, empty cell do not widen the table if another row has the width of the first. */
 function withoutTrailing(rows: TokenizedRow[], width: number): number {
   const cells = rows.filter((row) => row.cells.length > 1).map((row) => row.cells);
   if (width < 3 || cells[0]?.length !== width - 1) return width;
@@ -77,7 +78,7 @@ function meanPlausibility(rows: TokenizedRow[]): number {
   return count === 0 ? 0 : sum / count;
 }
 
-/** A cell with a delimiter in it is most likely two cells, one with a quote at its ends is most likely quoted. */
+/** A cell that contains a delimiter is most likely two cells; a cell with quotes at its ends is most likely quoted. */
 function plausibility(cell: string): number {
   const kind = cellKind(cell);
   if (kind === 'empty') return 0.9;

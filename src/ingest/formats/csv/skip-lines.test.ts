@@ -29,12 +29,12 @@ describe('skipLines', () => {
     '',
   ];
   for (const [count, rest] of RESTS.entries()) {
-    it(`drops ${count} lines, alike at chunk sizes 1 to 17`, async () => {
+    it(`drops ${count} lines in the same way at chunk sizes 1 to 17`, async () => {
       for (let size = 1; size <= 17; size += 1) expect(await skip(text, count, size)).toBe(rest);
     });
   }
 
-  it('keeps the mark of damaged pieces', async () => {
+  it('keeps the damage flag of pieces', async () => {
     async function* pieces(): AsyncGenerator<TextPiece> {
       yield { text: 'a\nb', damaged: false };
       yield { text: '\ufffd', damaged: true };

@@ -1,4 +1,4 @@
-// Drops whole lines from the start of a stream of text pieces, whatever their line ends and wherever the pieces are cut.
+// Drops whole lines from the start of a stream of text pieces, with any line ends and wherever the pieces are cut.
 import type { TextPiece } from './decode-text.ts';
 
 export async function* skipLines(
@@ -6,7 +6,7 @@ export async function* skipLines(
   count: number,
 ): AsyncGenerator<TextPiece, void, undefined> {
   let left = count;
-  /** The last line to drop ended with \r: a \n right after it belongs to it. */
+  /** The last dropped line ended with \r: a \n right after it belongs to it. */
   let afterReturn = false;
   for await (const piece of pieces) {
     let at = 0;

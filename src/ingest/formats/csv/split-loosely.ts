@@ -1,12 +1,13 @@
-// Reads one row again whose quotes do not balance: a quote closes its cell only where a delimiter or the end of the row
-// follows; one that does not is text, and its cell ends at the next delimiter. Whether the cells are believed is decided
-// by the caller, which knows how many there should be.
+// Reads a row with unbalanced quotes again. A quote closes its cell only if a delimiter or the end of the row
+// follows; otherwise it is text, and its cell ends at the next delimiter. The caller decides whether to use the
+// result, because it knows the expected number of cells.
 import type { TokenizerDialect } from './tokenize.ts';
 import { unescapeQuotes } from './unescape-quotes.ts';
 
 /**
- * Null when a cell with such a quote would hold a line end. At most one cell more than `maxColumns`. The work is linear:
- * a search for a closing quote ends at the first quote that neither closes nor is escaped, the next cell's at the latest.
+ * Returns null if a cell with such a quote would contain a line end, and at most one cell more than `maxColumns`. The
+ * work is linear: a search for a closing quote ends at the first quote that neither closes nor is escaped, which is
+ * that of the next cell at the latest.
  */
 export function splitLoosely(raw: string, dialect: TokenizerDialect, maxColumns: number): string[] | null {
   const { delimiter } = dialect;
@@ -34,7 +35,7 @@ export function splitLoosely(raw: string, dialect: TokenizerDialect, maxColumns:
   return cells;
 }
 
-/** The quote that closes the one at `open`, or -1. */
+/** Index of the quote that closes the one at `open`, or -1. */
 function findStrictClose(
   raw: string,
   open: number,

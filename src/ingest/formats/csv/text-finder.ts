@@ -1,8 +1,8 @@
-// Finds the next occurrence of a text and remembers the stretch in which there is none, so that asking again from inside
-// of it costs nothing. Without that memory a file that lacks the text would be searched to its end for every row.
+// Finds the next occurrence of a text and remembers the range without one, so that a search from inside that range
+// costs nothing. Otherwise a file without the text would be searched to its end for every row.
 
 export interface TextFinder {
-  /** Index of the first occurrence at or after `from`, or the length of the text; '' occurs nowhere. */
+  /** Index of the first occurrence at or after `from`, or the length of the text; '' never occurs. */
   next(from: number): number;
   /** Starts over on another text. */
   reset(text: string): void;

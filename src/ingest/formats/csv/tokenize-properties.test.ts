@@ -33,7 +33,7 @@ const cellsOf = (rows: TokenizedRow[]) => rows.map((row) => row.cells);
 describe('the work of a tokenizer', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  /** Characters that all searches pass over. */
+  /** Characters that all searches scan. */
   function countWork(run: () => void): number {
     let work = 0;
     const indexOf = String.prototype.indexOf;
@@ -85,7 +85,7 @@ describe('the work of a tokenizer', () => {
     expect(work / text.length).toBeLessThan(20);
   });
 
-  it('would be seen to grow if it were not linear', () => {
+  it('is measured precisely enough to detect work that is not linear', () => {
     const text = 'a\n'.repeat(2000);
     const work = countWork(() => {
       for (let at = 0; at < text.length; at += 1) text.indexOf('"', at);
@@ -136,7 +136,7 @@ describe('properties of a tokenizer', () => {
     })
     .map(({ delimiter, quote, backslash }) => ({ delimiter, quote, escape: backslash ? '\\' : quote }));
 
-  it('reads what was written in any dialect, in any chunks', () => {
+  it('reads rows back as they were written, in any dialect and any chunks', () => {
     const cell = fc.string({
       unit: fc.constantFrom(
         'a',
@@ -184,7 +184,7 @@ describe('properties of a tokenizer', () => {
     );
   });
 
-  it('reads any text alike in any chunks and at any limit, and loses no text', () => {
+  it('reads any text in the same way in any chunks and at any limit, and loses no text', () => {
     const noise = fc.string({
       unit: fc.constantFrom('a', ' ', ',', ',', '"', '"', '\n', '\n', '\r', '\\', '|', '😀'),
       maxLength: 60,
@@ -219,7 +219,7 @@ function writeCell(cell: string, dialect: TokenizerDialect, always: boolean): st
     '\r',
     ...(delimiter === ' ' ? [' ', '\t'] : delimiter === '' ? [] : [delimiter]),
   ];
-  // A delimiter of two characters may also come about where cells meet.
+  // A delimiter of two characters may also arise where cells meet.
   const needed =
     always ||
     cell === '' ||

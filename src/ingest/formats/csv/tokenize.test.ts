@@ -33,7 +33,7 @@ function summarize(rows: TokenizedRow[]): string[] {
 }
 
 function unclosed(line: number, opened = line, before = '"," or '): string {
-  return `${line} (expected the quote (") opened on line ${opened} to be closed by one before ${before}a line end, found none)`;
+  return `${line} (the quote (") opened on line ${opened} is not closed: expected a closing quote before ${before}a line end)`;
 }
 
 type Case = [name: string, text: string, expected: string[], dialect?: Partial<TokenizerDialect>];
@@ -98,19 +98,19 @@ const CASES: Case[] = [
 
 describe('a tokenizer', () => {
   for (const [name, text, expected, dialect] of CASES) {
-    it(`reads ${name}, alike at chunk sizes 1 to 17`, () => {
+    it(`reads ${name} in the same way at chunk sizes 1 to 17`, () => {
       expect(summarize(tokenize(text, dialect))).toEqual(expected);
       const whole = tokenize(text, dialect);
       for (let size = 1; size <= 17; size += 1) expect(tokenize(text, dialect, { size })).toEqual(whole);
     });
   }
 
-  it('keeps what stands in the file as raw text', () => {
+  it('keeps the text of the file as raw text', () => {
     const rows = tokenize('a, "b" \r\n"c\nd",e\n"f,1\n');
     expect(rows.map((row) => row.raw)).toEqual(['a, "b" ', '"c\nd",e', '"f,1']);
   });
 
-  it('marks the rows that hold replaced bytes, and only them', () => {
+  it('marks only the rows that contain replaced bytes', () => {
     const tokenizer = new Tokenizer(COMMA, limitsOf());
     const rows = [
       ...tokenizer.push('a,'),
@@ -153,7 +153,7 @@ describe('limits of a tokenizer', () => {
   ];
 
   for (const [name, text, expected] of LIMITED) {
-    it(`reject ${name} and go on, alike at chunk sizes 1 to 17`, () => {
+    it(`reject ${name} and continue in the same way at chunk sizes 1 to 17`, () => {
       const whole = tokenize(text, {}, { limit: 20 });
       expect(summarize(whole)).toEqual(expected);
       for (let size = 1; size <= 17; size += 1) {
@@ -162,7 +162,7 @@ describe('limits of a tokenizer', () => {
     });
   }
 
-  it('reject a row of too many cells, quoted or not', () => {
+  it('reject a row with too many cells, quoted or not', () => {
     const rows = tokenize(`${'x,'.repeat(100)}\n${'"x",'.repeat(100)}\n${'x,'.repeat(99)}\n`);
     expect(rows.map((row) => row.rejected)).toEqual([
       'expected the row to have at most 100 cells (ingestMaxColumns), got more',
@@ -177,7 +177,7 @@ describe('limits of a tokenizer', () => {
     expect(row!.raw).toBe('x'.repeat(10_000));
   });
 
-  it('do not keep a line without end', () => {
+  it('do not keep an endless line in memory', () => {
     const tokenizer = new Tokenizer(COMMA, limitsOf(1000));
     let rows = 0;
     for (let i = 0; i < 5000; i += 1) rows += [...tokenizer.push('x'.repeat(1000))].length;

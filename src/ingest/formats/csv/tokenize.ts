@@ -1,17 +1,18 @@
-// Text to rows of cells, as a stream: the same rows and line numbers whatever the chunks. It says of each row what was
-// repaired or why it cannot be read, and goes on. It knows nothing of headers or of how many cells a row should have.
+// Splits text into rows of cells, as a stream, with the same rows and line numbers for any chunks. Each row has its
+// repair or the reason why it cannot be read, and reading continues. The tokenizer knows neither headers nor the
+// expected number of cells.
 //
-// The work is linear in the text. A row that is not complete is read again from its start only when the text has
-// doubled, and a search for a closing quote stops where the next one could begin.
+// The work is linear in the text. An incomplete row is read again from its start only after the text has doubled, and a
+// search for a closing quote stops where the next one could begin.
 import { MAX_RAW_LENGTH } from '../../row-reader.ts';
 import { createQuoteSearch, NEED_MORE, type QuoteSearch, UNCLOSED } from './find-closing-quote.ts';
 import { createTextFinder, type TextFinder } from './text-finder.ts';
 import { unescapeQuotes } from './unescape-quotes.ts';
 
 export interface TokenizerDialect {
-  /** One or more characters; ' ' means any run of blanks, '' that every line is one cell. */
+  /** One or more characters. ' ' means any run of blanks; '' means that every line is one cell. */
   delimiter: string;
-  /** '' when nothing is quoted. */
+  /** '' if nothing is quoted. */
   quote: string;
   /** The quote itself, or a backslash. */
   escape: string;
@@ -22,16 +23,16 @@ export interface TokenizerDialect {
 export interface TokenizedRow {
   /** The line it begins on, from 1. */
   line: number;
-  /** Of a row with too many of them the first ones, of another rejected row none. */
+  /** Only the first cells of a row with too many; none for other rejected rows. */
   cells: string[];
-  /** The text of the row, without its line end; cut when the row is rejected, unless a quote is the reason. */
+  /** The text of the row without its line end. Cut if the row is rejected, unless a quote is the reason. */
   raw: string;
   repair: string | null;
   /** Why the row cannot be read. */
   rejected: string | null;
-  /** The reason is a quote that is not closed, and `raw` is the whole row. */
+  /** The reason is an unclosed quote, and `raw` is the whole row. */
   unclosed?: true;
-  /** It holds bytes that were replaced in decoding. */
+  /** Invalid bytes of the row were replaced in decoding. */
   damaged: boolean;
 }
 
@@ -49,7 +50,7 @@ const CARRIAGE_RETURN = 0x0d;
 export interface TokenizerStart {
   /** The number of the first line. */
   line: number;
-  /** Text is gathered up to this length before it is looked at: damage cuts it into small pieces. */
+  /** Text is gathered up to this length before it is read, because damage cuts it into small pieces. */
   gather: number;
 }
 
@@ -69,7 +70,7 @@ export class Tokenizer {
   readonly #delimiters: TextFinder;
   readonly #quoteSearch: QuoteSearch;
 
-  // The window: text from the row that is being read on, and what arrived after it.
+  // The window: text from the start of the current row on.
   #text = '';
   #position = 0;
   #line: number;
@@ -77,9 +78,9 @@ export class Tokenizer {
   #waiting: string[] = [];
   #waitingLength = 0;
   #enough: number;
-  /** The rest of a rejected line is passed over. */
+  /** The rest of a rejected line is being skipped. */
   #passing = false;
-  /** Where the window begins in the whole text, and the places of damage from there on. */
+  /** Offset of the window in the whole text, and the offsets of damage from there on. */
   #windowOffset = 0;
   #damagedAt: number[] = [];
   #damageTaken = 0;
@@ -107,8 +108,8 @@ export class Tokenizer {
   }
 
   /**
-   * Rows that are complete, some hundreds at a time: one unclosed quote can hold back millions. To be read to the end
-   * before the next call. `damaged`: the text stands for bytes that could not be decoded.
+   * Returns complete rows, a few hundred at a time: one unclosed quote can hold back millions. Read the result to its
+   * end before the next call. `damaged`: the text replaces bytes that could not be decoded.
    */
   push(more: string, damaged = false): Iterable<TokenizedRow[]> {
     if (damaged) this.#damagedAt.push(this.#windowOffset + this.#text.length + this.#waitingLength);
@@ -126,14 +127,14 @@ export class Tokenizer {
     return Math.min(this.#lineFeeds.next(at), this.#carriageReturns.next(at));
   }
 
-  /** The start of the next line, or -1 when that depends on text that is not here yet. */
+  /** The start of the next line, or -1 if that depends on text that has not arrived. */
   #lineAfter(lineEnd: number): number {
     if (this.#text.charCodeAt(lineEnd) !== CARRIAGE_RETURN) return Math.min(lineEnd + 1, this.#text.length);
     if (lineEnd + 1 >= this.#text.length) return this.#final ? this.#text.length : -1;
     return this.#text.charCodeAt(lineEnd + 1) === LINE_FEED ? lineEnd + 2 : lineEnd + 1;
   }
 
-  /** Whether there is damage before `end` that no earlier row had. */
+  /** Whether there is damage before `end` that does not belong to an earlier row. */
   #takeDamage(end: number): boolean {
     const before = this.#damageTaken;
     while (
@@ -192,7 +193,7 @@ export class Tokenizer {
     );
   }
 
-  /** No character takes more than three bytes per unit, and none less than one. */
+  /** A UTF-16 code unit takes at least one byte and at most three. */
   #isTooLong(start: number, end: number): boolean {
     const length = end - start;
     if (length * 3 <= this.#maxRowBytes) return false;
@@ -228,7 +229,7 @@ export class Tokenizer {
     this.#position = next;
   }
 
-  /** A row without quotes: one line. */
+  /** Splits a row without quotes, which is one line. */
   #splitLine(start: number, end: number): string[] {
     const cells: string[] = [];
     let from = start;
@@ -259,7 +260,7 @@ export class Tokenizer {
     return end;
   }
 
-  /** Reads one row cell by cell. False when more text is needed. */
+  /** Reads one row cell by cell. False if more text is needed. */
   #readCells(start: number): boolean {
     const cells: string[] = [];
     let repair: string | null = null;
@@ -313,10 +314,10 @@ export class Tokenizer {
       : this.#delimiter === ''
         ? ''
         : `${JSON.stringify(this.#delimiter)} or `;
-    return `expected the quote (${this.#quote}) opened on line ${opened} to be closed by one before ${before}a line end, found none`;
+    return `the quote (${this.#quote}) opened on line ${opened} is not closed: expected a closing quote before ${before}a line end`;
   }
 
-  /** False when more text is needed. */
+  /** False if more text is needed. */
   #readRow(): boolean {
     const start = this.#position;
     if (start >= this.#text.length) return false;

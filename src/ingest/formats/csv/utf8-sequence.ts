@@ -1,8 +1,8 @@
-// Where one UTF-8 sequence ends, by the table of the Unicode standard (no overlong forms, no surrogates). The decoder
-// and the detection share it, so that both call the same bytes damaged.
+// Finds the end of a UTF-8 sequence by the table of the Unicode standard (no overlong forms, no surrogates). Decoding
+// and detection share it, so that both treat the same bytes as damaged.
 
 /**
- * The length of the sequence at `at` when it is valid. Otherwise minus the number of bytes that one U+FFFD stands for:
+ * The length of the sequence at `at` if it is valid. Otherwise the negative number of bytes that one U+FFFD replaces:
  * the longest beginning of a valid sequence, or one byte.
  */
 export function measureUtf8Sequence(bytes: Uint8Array, at: number): number {
@@ -25,7 +25,7 @@ export function measureUtf8Sequence(bytes: Uint8Array, at: number): number {
   return length;
 }
 
-/** How many bytes at the end may be the beginning of a sequence that the next chunk completes. */
+/** Number of bytes at the end that may begin a sequence that the next chunk completes. */
 export function unfinishedUtf8Length(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back += 1) {
     const byte = bytes[bytes.length - back]!;

@@ -22,7 +22,7 @@ describe('a number in a cell', () => {
     expect(numberText(written)).toBe(text);
   });
 
-  it.each(['', ' ', 'abc', '1e999', 'NaN', 'Infinity', '1,5'])('is none: %j', (written) => {
+  it.each(['', ' ', 'abc', '1e999', 'NaN', 'Infinity', '1,5'])('is invalid: %j', (written) => {
     expect(numberText(written)).toBeNull();
   });
 });
@@ -49,11 +49,11 @@ describe('a date', () => {
     expect(dateText(serial, 'date', true)).toBe(text);
   });
 
-  it.each([-1, 60, 60.5, 2958466, 1e300, Number.NaN])('is none: %d', (serial) => {
+  it.each([-1, 60, 60.5, 2958466, 1e300, Number.NaN])('is invalid: %d', (serial) => {
     expect(dateText(serial, 'date', false)).toBeNull();
   });
 
-  it('comes back as it was written, in both systems', () => {
+  it('is read back as it was written, in both date systems', () => {
     const date = fc.date({
       min: new Date('1904-01-02T00:00:00Z'),
       max: new Date('9999-12-30T00:00:00Z'),
@@ -115,7 +115,7 @@ describe('a number format', () => {
     expect(dateKindOf(code)).toBe(kind);
   });
 
-  it('is known by its number when every program knows it', () => {
+  it('is known by its number if it is built in', () => {
     expect([14, 22, 18, 21, 45, 46, 27, 58].map(builtInDateKind)).toEqual([
       'date',
       'date',

@@ -1,15 +1,18 @@
-// What a number in a cell is as text: a plain number, or a date or time when the style says so. Pure.
+// Converts a number in a cell to text: a plain number, or a date or time if the style of the cell is one. Pure.
 
-/** What the format of a cell makes of a number. `elapsed` is a time that may go beyond 24 hours. */
+/** How the format of a cell shows a number. `elapsed` is a time that may exceed 24 hours. */
 export type DateKind = 'date' | 'time' | 'elapsed';
 
 const DAY_MS = 86_400_000;
-/** 9999-12-31; there is no later date. */
+/** The day after 9999-12-31, the last date of spreadsheets. */
 const LAST_SERIAL_1900 = 2_958_466;
 const DAYS_FROM_1900_TO_1904 = 1462;
 const MAX_FORMAT_CODE = 1024;
 
-/** As JavaScript prints it, but digits that are written out are kept: a long id is not rounded. Null if it is none. */
+/**
+ * The number as JavaScript prints it, except that integers keep all digits: a long id is not rounded. Null if
+ * invalid.
+ */
 export function numberText(written: string): string | null {
   const text = written.trim();
   if (/^-?\d{1,21}$/.test(text)) return text.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-0$/, '0');
@@ -18,8 +21,8 @@ export function numberText(written: string): string | null {
 }
 
 /**
- * Whether a number has more digits than a spreadsheet keeps and they are not all written out: the id that is shown as
- * 1.2345678901234567E+19 has lost its end.
+ * Whether a number has more digits than a spreadsheet keeps, and they are not all written out: an id that is stored as
+ * 1.2345678901234567E+19 has lost its last digits.
  */
 export function lacksDigits(written: string): boolean {
   const text = written.trim();
@@ -30,7 +33,7 @@ export function lacksDigits(written: string): boolean {
   return digits.length > 17;
 }
 
-/** ISO without a zone: cells have none. Null if the number is no date. */
+/** ISO without a time zone: cells have none. Null if the number is not a valid date. */
 export function dateText(serial: number, kind: DateKind, date1904: boolean): string | null {
   if (!(serial >= 0)) return null;
   if (kind === 'elapsed') return clock(Math.round(serial * DAY_MS));
@@ -53,31 +56,31 @@ function clock(ms: number): string {
   return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${fraction}`;
 }
 
-/** What a number format like `dd.mm.yyyy` or `[h]:mm` shows; null for numbers. */
+/** The kind of date that a number format like `dd.mm.yyyy` or `[h]:mm` shows; null for numbers. */
 export function dateKindOf(formatCode: string): DateKind | null {
-  // Excel takes 255 characters; a longer code shows nothing that it could be a date of.
+  // Excel allows 255 characters; a much longer code is not a date format.
   if (formatCode.length > MAX_FORMAT_CODE) return null;
   const bare = formatCode
     .replace(/"[^"]*"?/g, '')
     .replace(/[\\_*]./g, '')
     .split(';')[0]!;
   if (/\[(h+|m+|s+)\]/i.test(bare)) return 'elapsed';
-  // Colours, conditions, currencies and locales.
+  // Remove colours, conditions, currencies and locales.
   const plain = bare.replace(/\[[^[\]]*\]/g, '').toLowerCase();
   if (/^\s*(general|standard)\s*$/.test(plain)) return null;
-  // A digit has no place in a date, but for fractions of a second.
+  // A date format has no digit placeholders, except for fractions of a second.
   if (/[0#?]/.test(plain.replace(/s\.0+/g, 's'))) return null;
   if (/[yd]|mmm/.test(plain)) return 'date';
   if (/[hs]/.test(plain)) return 'time';
   return /m/.test(plain) ? 'date' : null;
 }
 
-/** Formats that every program knows by number. */
+/** Built-in formats, which every program knows by number. */
 export function builtInDateKind(formatId: number): DateKind | null {
   if (formatId === 46) return 'elapsed';
   if ((formatId >= 18 && formatId <= 21) || formatId === 45 || formatId === 47) return 'time';
   if ((formatId >= 14 && formatId <= 17) || formatId === 22) return 'date';
-  // Dates of East Asian versions; the numbers between them have no other use.
+  // Dates of East Asian versions. All numbers in these ranges are dates.
   if ((formatId >= 27 && formatId <= 36) || (formatId >= 50 && formatId <= 58)) return 'date';
   return null;
 }

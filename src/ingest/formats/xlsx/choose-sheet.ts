@@ -1,25 +1,25 @@
-// Which sheet of a workbook is read: the one that a person states, else the first visible one that holds data, unless
-// another holds so much more that the first can only be a cover, a note or a legend.
+// Chooses the sheet of a workbook to read: the stated one, or the first visible one with data, unless another one has
+// so much more data that the first can only be a cover, a note or a legend.
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { cellKind } from '../csv/cell-kind.ts';
 import type { WorkbookSheet } from './workbook-parts.ts';
 
-/** Evidence from the first rows of a sheet. */
+/** Statistics of the first rows of a sheet. */
 export interface SheetLook {
   rows: number;
   filledCells: number;
-  /** The widest row. */
+  /** Width of the widest row. */
   columns: number;
   /** Cells of several words. */
   sentences: number;
   isPivot: boolean;
-  /** Most rows are those of one table. */
+  /** Most rows belong to one table. */
   fits: boolean;
 }
 
-/** Rows that are looked at. */
+/** Rows of each sheet to read for the choice. */
 export const LOOK_ROWS = 400;
-/** Another sheet must hold this many times as much. */
+/** Another sheet must have this many times as much data. */
 const MUCH_MORE = 20;
 /** A cover or a legend has fewer rows than this. */
 const MAX_NOTE_ROWS = 100;
@@ -51,7 +51,7 @@ export async function chooseSheet(
   );
 }
 
-/** How much data a sheet holds. Prose, pivot tables and forms count little: they are about the data of other sheets. */
+/** Weighs the data of a sheet. Prose, pivot tables and forms count little: they are about the data of other sheets. */
 function weigh({ rows, filledCells, columns, sentences, isPivot, fits }: SheetLook): number {
   const isProse = columns <= 2 && rows < MAX_NOTE_ROWS && sentences * 2 >= rows;
   return Math.max(1, filledCells) * (isPivot || isProse || !fits ? 0.1 : 1);
@@ -75,7 +75,7 @@ function findSheet(sheets: WorkbookSheet[], wanted: string): WorkbookSheet {
   );
 }
 
-/** Says which sheets are not read although they hold data. */
+/** Lists the sheets that have data and are not read. */
 export async function warnOfOthers(
   sheets: WorkbookSheet[],
   chosen: WorkbookSheet,
@@ -90,6 +90,6 @@ export async function warnOfOthers(
   }
   if (names.length === 0) return [];
   return [
-    `Only the sheet ${JSON.stringify(chosen.name)} is read; these hold data, too: ${names.join(', ')}.`,
+    `Only the sheet ${JSON.stringify(chosen.name)} is read. Other sheets with data: ${names.join(', ')}.`,
   ];
 }

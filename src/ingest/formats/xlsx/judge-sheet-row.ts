@@ -1,5 +1,5 @@
-// The fate of one row of a sheet: kept, or rejected with the reason. A sheet has no line ends that would tell how many
-// cells a row has, so short rows are fine; values outside the named columns, notes and totals are not rows of the table.
+// Judges one row of a sheet: keep it, or reject it with a reason. Rows of a sheet have no fixed number of cells, so
+// short rows are fine. Values outside the named columns, notes and totals are not rows of the table.
 import type { CellType } from '../../../core/files/cell-type.ts';
 import { MAX_RAW_LENGTH, type ReadRow } from '../../row-reader.ts';
 import { cellKind } from '../csv/cell-kind.ts';
@@ -7,11 +7,11 @@ import { columnName, type SheetRow } from './sheet-rows.ts';
 
 export interface SheetJudge {
   judge(row: SheetRow): ReadRow;
-  /** Why the row is not of this table's shape; null: it is. */
+  /** Why the row does not fit the shape of the table; null if it does. */
   misfit(row: SheetRow): string | null;
 }
 
-/** A column that this share of the rows fills is one that rows of the table have. */
+/** A column that this share of the rows fills is expected in every row. */
 const USUAL_SHARE = 0.95;
 const MIN_SAMPLE = 3;
 const MIN_COLUMNS = 3;
@@ -20,7 +20,7 @@ const TOTAL =
   /^(grand |sub-?|overall )?(total(s|e|es|en)?|sums?|summe|gesamt(summe)?|zwischensumme|insgesamt|somme|suma|somma|totaal|totalt|итого|всего|合计|总计|合計)( général| general)?:?$/i;
 const CODES: Record<CellType, string> = { number: 'n', boolean: 'b', date: 'd', moment: 'm', time: 't' };
 
-/** `sample`: rows of data; empty when notes and totals are to be rows like others. */
+/** `sample`: rows of data; empty to treat notes and totals as ordinary rows. */
 export function createSheetJudge(width: number, firstColumn: number, sample: SheetRow[]): SheetJudge {
   const end = firstColumn + width;
   const usual = usualColumns(sample, firstColumn, end);
@@ -47,10 +47,10 @@ export function createSheetJudge(width: number, firstColumn: number, sample: She
     const where = `${columnName(filled[0] ?? 0)}${row.line}`;
     const isApart = lastWasNote || row.line > lastLine + 1;
     if (filled.length === 1 && isApart && /\s|^[*†‡(]/.test(text.trim()) && cellKind(text) === 'text')
-      return `the row looks like a note: of the ${width} columns only ${where} has a value`;
+      return `the row looks like a note: of ${width} columns, only ${where} has a value`;
     const others = filled.slice(1).map((column) => cellKind(row.cells[column]!));
     if (others.length > 0 && TOTAL.test(text.trim()) && others.every((kind) => kind === 'number'))
-      return `the row looks like a total: ${where} says so, and ${columnName(lacking)}${row.line} is empty, which other rows fill`;
+      return `the row looks like a total: ${where} is ${JSON.stringify(text.trim())}, and ${columnName(lacking)}${row.line} is empty, unlike in other rows`;
     return null;
   }
 
@@ -72,20 +72,20 @@ export function createSheetJudge(width: number, firstColumn: number, sample: She
   };
 }
 
-/** Columns that nearly all rows of more than one cell fill. */
+/** Columns that nearly all rows with more than one cell fill. */
 function usualColumns(sample: SheetRow[], from: number, end: number): number[] {
   const rows = sample.filter(({ cells }) => cells.filter((cell) => cell !== '').length > 1);
   if (rows.length < MIN_SAMPLE) return [];
   const usual: number[] = [];
   for (let column = from; column < end; column += 1) {
     const filled = rows.filter(({ cells }) => (cells[column] ?? '') !== '').length;
-    // One total below a short table must not hide what its other rows have.
+    // One total below a short table must not hide the columns that its other rows fill.
     if (filled >= Math.min(rows.length * USUAL_SHARE, rows.length - 1)) usual.push(column);
   }
   return usual;
 }
 
-/** One character per column. */
+/** Type codes, one character per column. */
 function codesOf(types: Map<number, CellType>, from: number, end: number): string {
   let codes = '';
   for (let column = from; column < end; column += 1) {

@@ -1,13 +1,14 @@
-// The table of texts that cells refer to by number. It has to be in memory as a whole, so it is measured while it is read.
+// Reads the table of strings that cells refer to by number. It has to be in memory as a whole, so it is measured while
+// it is read.
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { readXml } from './xml-reader.ts';
 
-/** Of the memory of the thread; the rest is for rows and for the collector to work in. */
+/** Share of the thread's memory; the rest is for rows and the garbage collector. */
 const SHARE_OF_MEMORY = 0.6;
-/** What a string costs besides its characters. */
+/** Overhead of a string besides its characters. */
 const STRING_BYTES = 48;
-/** Text with such a character takes two bytes for each. */
+/** A string with such a character takes two bytes per character. */
 const WIDE = /[^\0-\xff]/;
 
 export async function readSharedStrings(
@@ -45,7 +46,7 @@ export async function readSharedStrings(
   return strings;
 }
 
-/** `_x000D_` is how a workbook writes characters that XML cannot hold. */
+/** A workbook writes characters that XML cannot contain as `_x000D_`. */
 export function decodeEscapes(text: string): string {
   if (!text.includes('_x')) return text;
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) =>

@@ -1,5 +1,5 @@
-// How the rows of a sheet are a table: which come before it, where its names are, how wide it is. Found in the first rows,
-// or taken from an earlier reading, so that a job that is resumed reads the same rows.
+// The layout of the table in a sheet: the rows before it, the position of its names, its width. Detected in the first
+// rows, or taken from an earlier read, so that a resumed job reads the same rows.
 import type { TableLayout } from '../../../core/files/file-format.ts';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { FormatOptions, ReadLimits } from '../../row-reader.ts';
@@ -8,7 +8,7 @@ import { columnName, type SheetRow } from './sheet-rows.ts';
 
 export interface SheetLayout {
   table: TableLayout;
-  /** Names of the columns, from the first column of the table on. */
+  /** Names of the columns, starting with the first column of the table. */
   names: string[];
   preamble: string;
   warnings: string[];
@@ -16,7 +16,7 @@ export interface SheetLayout {
   data: SheetRow[];
 }
 
-/** A column without a name belongs to a table without a header if this share of the rows fills it. */
+/** A column belongs to a table without a header if at least this share of the rows fills it. */
 const MIN_COLUMN_SHARE = 0.02;
 const MAX_SHOWN = 60;
 
@@ -31,7 +31,7 @@ export function layOut(sample: SheetRow[], options: FormatOptions, limits: ReadL
   const firstColumn = firstColumnOf(rows.slice(first));
   const table: TableLayout = {
     header: headerRows > 0,
-    // Without a row before it, nothing was skipped, however far down the table begins.
+    // If no row precedes the table, nothing was skipped, however far down it begins.
     skipLines: first === 0 ? (options.skipLines ?? 0) : start.line - 1,
     line: start.line,
     ...(headerRows === 2 && { headerRows }),
@@ -41,7 +41,7 @@ export function layOut(sample: SheetRow[], options: FormatOptions, limits: ReadL
   return layOutAgain(sample, table, options, limits);
 }
 
-/** As sheets were read before the layout was stored: the first row that is not empty is the header. */
+/** The layout of jobs from before layouts were stored: the first row that is not empty is the header. */
 function oldLayout({ header = true, skipLines = 0 }: FormatOptions): TableLayout {
   return { header, skipLines, line: skipLines + 1 };
 }
@@ -94,7 +94,7 @@ function nameColumns(
   { columns }: FormatOptions,
 ): string[] {
   if (columns !== undefined) {
-    // Without a header the last columns may be empty for long.
+    // Without a header, the last columns may be empty in all rows of the sample.
     if (named.length === 0 ? columns.length < width : columns.length !== width) {
       throw new RowmillError(
         'FILE_OPTION_INVALID',
@@ -109,7 +109,7 @@ function nameColumns(
   return Array.from({ length: width }, (_, at) => names?.[at + firstColumn] ?? '');
 }
 
-/** Columns that are empty in all of these rows, before the first that is not. */
+/** Number of leading columns that are empty in all of these rows. */
 function firstColumnOf(rows: SheetRow[]): number {
   let first = Number.POSITIVE_INFINITY;
   for (const { cells } of rows) {
@@ -119,7 +119,7 @@ function firstColumnOf(rows: SheetRow[]): number {
   return Number.isFinite(first) ? first : 0;
 }
 
-/** Up to the last column that at least this share of the rows fills. */
+/** Number of columns up to the last one that at least this share of the rows fills. */
 function widthOf(rows: SheetRow[], share = 0): number {
   const counts = new Map<number, number>();
   const count = (column: number): void => void counts.set(column, (counts.get(column) ?? 0) + 1);
@@ -140,7 +140,7 @@ function sampled(rows: SheetRow[]): SampleRow[] {
   }));
 }
 
-/** The filled cells of a row, for people. */
+/** The filled cells of a row, for messages. */
 function textOf({ cells }: SheetRow): string {
   return cells.filter((cell) => cell !== '').join('\t');
 }

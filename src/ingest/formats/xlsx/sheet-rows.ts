@@ -1,4 +1,4 @@
-// One sheet to rows of texts, as a stream. Knows cells, not headers: what the first row means is decided elsewhere.
+// Reads a sheet into rows of strings, as a stream. It knows cells, not headers: sheet-layout.ts finds the header.
 import { type CellType, dateTypeOf } from '../../../core/files/cell-type.ts';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../../row-reader.ts';
@@ -8,19 +8,19 @@ import { decodeEscapes } from './shared-strings.ts';
 import { readXml, type XmlHandler, type XmlTag } from './xml-reader.ts';
 
 export interface SheetRow {
-  /** From 1, as the sheet counts. */
+  /** Row number of the sheet, from 1. */
   line: number;
-  /** Up to the last cell that is not empty, of the first `maxColumns`. */
+  /** The first `maxColumns` cells, up to the last one that is not empty. */
   cells: string[];
-  /** Cells past those, which are not padded up to. */
+  /** Filled cells after those, without the empty ones before them. */
   beyond: FarCell[];
-  /** Cells that are not text, by column. */
+  /** Types of cells that are not text, by column. */
   types: Map<number, CellType>;
   /** A formula of the row has no stored value. */
   lacksValue: boolean;
-  /** What had to be done to some cells. */
+  /** Notes on cells that were read with a problem. */
   notes: string[];
-  /** Why the row cannot be taken; its cells are then incomplete. */
+  /** Why the row is too large; its cells are incomplete then. */
   excess: string | null;
 }
 
@@ -34,17 +34,17 @@ export interface SheetContext {
   styles: (DateKind | null)[];
   date1904: boolean;
   limits: ReadLimits;
-  /** Cells from this column on are kept apart: a value in the last column of a sheet must not cost 16,384 cells. */
+  /** Cells from this column on go to `beyond`: a value in the last column of a sheet must not cost 16,384 cells. */
   maxColumns: number;
 }
 
 const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
-/** Notes on more cells than this help nobody. */
+/** Notes on more cells than this are not helpful. */
 const MAX_NOTES = 5;
 const MAX_FAR_CELLS = 20;
 
-/** Rows that hold something, in the order of the file. */
+/** Yields rows that are not empty, in the order of the file. */
 export async function* readSheetRows(
   archive: ZipArchive,
   entry: ZipEntry,
@@ -71,7 +71,7 @@ class SheetHandler implements XmlHandler {
   #column = -1;
   #type = '';
   #style = '';
-  /** Texts of <v> and of <is>: a cell has one of them, but files exist that have both. */
+  /** Texts of <v> and of <is>. A cell should have one of them, but some files have both. */
   #value = '';
   #inlineText = '';
   #valueTooLong = false;
@@ -174,7 +174,7 @@ class SheetHandler implements XmlHandler {
     const isInline = this.#hasInline && (this.#type === 'inlineStr' || !this.#hasValue);
     if (this.#isRepeated) note('the cell has more than one value; the first is read');
     if (this.#hasInline && this.#hasValue && this.#value !== '' && this.#inlineText !== '')
-      note(`the cell has a text of its own and a value; the ${isInline ? 'text' : 'value'} is read`);
+      note(`the cell has both an inline text and a value; the ${isInline ? 'text' : 'value'} is read`);
     const lacksValue = this.#hasFormula && !isInline && this.#type !== 'str' && this.#value.trim() === '';
     if (lacksValue) {
       row.lacksValue = true;
@@ -259,7 +259,7 @@ function readNumber(
   const kind = style === '' ? null : (context.styles[Number(style)] ?? null);
   const number = numberText(value);
   if (number === null) {
-    note('the cell should hold a number and does not');
+    note('the value of the cell is not a number');
     return { text: value, cellType: null };
   }
   if (kind === null) {
@@ -268,7 +268,7 @@ function readNumber(
     return { text: number, cellType: 'number' };
   }
   const date = dateText(Number(value), kind, context.date1904);
-  if (date === null) note('the number is shown as a date and is none');
+  if (date === null) note('the number has a date format but is not a valid date');
   return date === null ? { text: number, cellType: 'number' } : { text: date, cellType: dateTypeOf(date) };
 }
 

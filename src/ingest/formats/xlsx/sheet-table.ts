@@ -1,5 +1,5 @@
-// Makes a table of a sheet: chooses the sheet, finds the table in it, and gives every row as many cells as there are
-// columns. Refuses a sheet whose rows mostly do not fit what was found.
+// Reads a sheet as a table: chooses the sheet, finds the table in it, and gives every row one cell per column.
+// Refuses a sheet most of whose rows do not fit the table.
 import type { TableLayout } from '../../../core/files/file-format.ts';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
@@ -22,7 +22,7 @@ export interface SheetTable {
   rows: AsyncGenerator<ReadRow[]>;
 }
 
-/** Cells, empty ones among them, that may be held to see what a sheet is. */
+/** Cells of the sample, including empty ones. */
 const SAMPLE_CELLS = 1_000_000;
 const SAMPLE_CHARACTERS = 8 * 1024 * 1024;
 
@@ -39,7 +39,7 @@ export async function openSheetTable(
     limits,
     maxColumns: limits.maxColumns,
   };
-  // Of a sheet that is large and empty one look is enough.
+  // Cached, because reading a large, empty sheet once is enough.
   const seen = new Map<WorkbookSheet, SheetLook>();
   const look = async (sheet: WorkbookSheet): Promise<SheetLook> => {
     const known = seen.get(sheet) ?? (await lookAtSheet(archive, sheet, context));
@@ -53,7 +53,7 @@ export async function openSheetTable(
   const { table, names, preamble, warnings, data } = layout;
   const firstColumn = table.firstColumn ?? 0;
   context.maxColumns = firstColumn + names.length;
-  // A job that was begun before layouts were stored goes on as it began.
+  // A job from before layouts were stored is resumed as it started.
   const isOld = options.found !== undefined && options.found.table === undefined;
   const judge = createSheetJudge(names.length, firstColumn, isOld ? [] : data);
   if (options.found === undefined) tryRows(layout, judge, sheet.name);
@@ -110,8 +110,8 @@ function wouldFit(rows: SheetRow[], limits: ReadLimits): boolean {
 }
 
 /**
- * The first rows, as many whatever pieces the sheet is read in: the same file must be understood alike each time. `rest`
- * has the rows that were read with them.
+ * Takes the first rows, always the same number regardless of the pieces in which the sheet is read: the same file
+ * must be detected in the same way each time. `rest` has the remaining rows of the last piece.
  */
 async function takeSample(
   batches: AsyncGenerator<SheetRow[]>,
@@ -137,7 +137,7 @@ function tryRows({ table, names, data }: SheetLayout, { misfit }: SheetJudge, sh
   const trial = createTrial({
     fit: `fit the ${names.length === 1 ? 'one column' : `${names.length} columns`}`,
     how: `the sheet ${JSON.stringify(sheet)} was read with ${describeLayout(table)}`,
-    hint: 'State the sheet, the rows to skip, or that there is no header, if they were detected wrongly; docs/files-other.md says how.',
+    hint: 'State the sheet, the rows to skip, or that there is no header, if they were detected wrongly. See docs/files-other.md.',
     unit: 'row',
   });
   for (const row of data) {

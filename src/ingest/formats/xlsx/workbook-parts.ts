@@ -1,11 +1,11 @@
-// Which parts a workbook consists of: its sheets in their order, and where their texts and styles stand. Reads the small
-// parts only.
+// Finds the parts of a workbook: its sheets in order, and the parts that hold their strings and styles. Reads only the
+// small parts.
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { builtInDateKind, type DateKind, dateKindOf } from './cell-text.ts';
 import { readXml, type XmlHandler, type XmlTag } from './xml-reader.ts';
 
-/** Each may have to be read to its end to see that it is empty. */
+/** Limited because each sheet may have to be read to its end to see that it is empty. */
 const MAX_SHEETS = 1000;
 
 export interface WorkbookParts {
@@ -46,7 +46,7 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
   await readPart(archive, workbook, {
     open(name, tag) {
       root ??= tag;
-      // Extensions repeat names of the main namespace: x15:workbookPr says nothing about dates.
+      // Extensions reuse names of the main namespace: x15:workbookPr is not about dates.
       if (!isMain(tag, root)) return;
       if (name === 'workbookPr') date1904 = /^(1|true)$/.test(tag.attributes.date1904 ?? '');
       if (name !== 'sheet') return;
@@ -55,7 +55,7 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
       if (relation?.type !== 'worksheet') return;
       const entry = find(relation.target);
       if (entry === undefined) throw incomplete(relation.target);
-      // Some programs write other words for visible.
+      // Some programs write other values for visible sheets.
       const visible = !/^(hidden|veryHidden)$/.test(tag.attributes.state ?? '');
       if (sheets.some((sheet) => sheet.entry === entry)) throw namedTwice(relation.target);
       if (sheets.length >= MAX_SHEETS) throw tooManySheets();
@@ -74,7 +74,7 @@ const MAIN_NAMESPACES = [
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
 ];
 
-/** Whether an element is of the namespace of workbooks, by what it or the root element declares for its prefix. */
+/** Whether an element is in the main namespace, by the declaration for its prefix in the element or the root. */
 function isMain(tag: XmlTag, root: XmlTag): boolean {
   const prefix = prefixOf(tag);
   const declaration = prefix === '' ? 'xmlns' : `xmlns:${prefix}`;
@@ -96,7 +96,7 @@ export async function showsPivot(archive: ZipArchive, { entry }: WorkbookSheet):
   return [...found.values()].some(({ type }) => type === 'pivotTable');
 }
 
-/** What the number of each style shows, by the number of the style. */
+/** The date kind of each style, by style number. */
 export async function readDateStyles(
   archive: ZipArchive,
   entry: ZipEntry | null,
@@ -168,7 +168,7 @@ function resolve(folder: string, target: string): string {
 function namedTwice(part: string): RowmillError {
   return new RowmillError(
     'FILE_INVALID',
-    `expected every sheet of the workbook to have a part of its own, got ${part} for two`,
+    `expected every sheet of the workbook to have its own part, got ${part} for two sheets`,
     { hint: 'Open the file in a spreadsheet program and save it again.' },
   );
 }

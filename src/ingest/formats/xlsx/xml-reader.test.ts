@@ -13,7 +13,7 @@ function read(xml: string, cut = [xml.length]): string[] {
   const reader = createXmlReader('part', {
     open: (name) => event(`<${name}>`),
     close: (name) => event(`</${name}>`),
-    // It may come in pieces.
+    // Text may come in pieces.
     text: (piece) => (text += piece),
   });
   let from = 0;
@@ -29,7 +29,7 @@ const DOCUMENT =
   '<?xml version="1.0"?><!-- a > b --><x:a xmlns:x="u" t="1>2" s=\'"\'><b/>1 &lt; 2 &amp;&#65;&#x1F600;<c >t\r\nu\rv&#13;\n</c ><![CDATA[<raw>&amp;]]></x:a>\n';
 
 describe('the XML of a part', () => {
-  it('gives elements by their local names, and text', () => {
+  it('is reported as elements by their local names, and text', () => {
     expect(read(DOCUMENT)).toEqual([
       '<a>',
       '<b>',
@@ -43,7 +43,7 @@ describe('the XML of a part', () => {
     ]);
   });
 
-  it('gives the same wherever it is cut', () => {
+  it('gives the same result wherever it is cut', () => {
     const whole = read(DOCUMENT);
     fc.assert(
       fc.property(fc.array(fc.nat(DOCUMENT.length), { maxLength: 6 }), (cuts) => {
@@ -72,11 +72,11 @@ describe('the XML of a part', () => {
     ['<a><!DOCTYPE a></a>', 'a document type'],
     ['<a><!ENTITY x "y"></a>', 'a document type'],
     ['<a>'.repeat(300), 'nested'],
-  ])('is refused when it is broken: %s', (xml, message) => {
+  ])('is refused if it is broken: %s', (xml, message) => {
     expect(() => read(xml)).toThrow(message);
   });
 
-  it('knows no entities but those of XML', () => {
+  it('supports only the predefined entities of XML', () => {
     expect(read('<a>&lol;&nbsp;&#x110000;</a>')).toEqual(['<a>', '&lol;&nbsp;&#x110000;', '</a>']);
   });
 
@@ -84,7 +84,7 @@ describe('the XML of a part', () => {
     expect(read('<a>\u000b]]>&#0;</a>')).toEqual(['<a>', '\u000b]]>&#0;', '</a>']);
   });
 
-  it('is refused when nothing in it ever ends', () => {
+  it('is refused if a tag or text in it never ends', () => {
     const reader = createXmlReader('part', {});
     const piece = ' '.repeat(1024 * 1024);
     reader.write('<a><b ');
@@ -93,7 +93,7 @@ describe('the XML of a part', () => {
     }).toThrow('67108864 characters');
   });
 
-  it('is refused when its bytes are no text', async () => {
+  it('is refused if its bytes are not valid text', async () => {
     async function* chunks() {
       yield Buffer.from('<a>');
       yield Buffer.from([0xff, 0xfe, 0xfd]);

@@ -1,5 +1,5 @@
-// The XML of the parts of a workbook, as a stream: elements by their local names, and text. saxes parses it; document
-// types are refused, and so is what does not end properly, so that no row is lost silently.
+// Reads the XML of a part of a workbook as a stream: elements by their local names, and text. saxes parses it. Document
+// types and incomplete XML are refused, so that no row is lost silently.
 import { TextDecoder } from 'node:util';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
@@ -17,10 +17,12 @@ export interface XmlReader {
   end(): void;
 }
 
-/** saxes holds a tag, comment or text until it is complete. No cell may be longer: ingestMaxCellBytes ends here. */
+/**
+ * saxes buffers a tag, comment or text until it is complete. A cell cannot be longer, whatever ingestMaxCellBytes is.
+ */
 const MAX_PIECE_LENGTH = 64 * 1024 * 1024;
 const MAX_DEPTH = 200;
-/** Careless exporters write these. saxes gives them as they are, and nothing around them is lost. */
+/** Errors that some exporters write. saxes passes the text on unchanged, and nothing around it is lost. */
 const FORGIVEN = [
   'disallowed character.',
   'undefined entity.',
@@ -28,10 +30,10 @@ const FORGIVEN = [
   'the string "]]>" is disallowed in char data.',
 ];
 
-/** Its words for a declaration inside the root element. */
+/** Messages of saxes for a declaration inside the root element. */
 const DECLARATIONS = ['incorrect syntax.', 'inappropriately located doctype declaration.'];
 
-/** Reads a whole part; the handler may be asked for what it found after every chunk. */
+/** Reads a whole part. Yields after every chunk, so that the caller can collect what the handler has found. */
 export async function* readXml(
   chunks: AsyncIterable<Buffer>,
   part: string,
@@ -63,7 +65,7 @@ function createDecoder(start: Buffer): TextDecoder {
 export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let depth = 0;
-  /** Characters since something was complete. */
+  /** Characters since the last complete tag or text. */
   let pending = 0;
   const text = (piece: string): void => {
     pending = 0;
@@ -97,7 +99,8 @@ export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
     write(piece) {
       pending += piece.length;
       parser.write(piece);
-      if (pending > MAX_PIECE_LENGTH) throw invalid(part, `more than ${MAX_PIECE_LENGTH} characters in one`);
+      if (pending > MAX_PIECE_LENGTH)
+        throw invalid(part, `more than ${MAX_PIECE_LENGTH} characters in one piece`);
     },
     end: () => void parser.close(),
   };
