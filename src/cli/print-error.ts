@@ -1,4 +1,4 @@
-// Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
+// Prints errors: what is wrong, what to do, and where it happened. Only unexpected errors show a stack.
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
@@ -27,10 +27,10 @@ export function printError(thrown: unknown, json = false): void {
   }
   console.error(`error: ${printable(message)} [${code}]`);
   if (hint !== '') console.error(`  ${printable(withPagePaths(hint))}`);
-  if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
+  if (asked) console.error(`  Target: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
 }
 
-/** Pages come with the package: their paths from here. */
+/** The package contains the docs pages, so print their paths relative to the current folder. */
 function withPagePaths(hint: string): string {
   return hint.replace(/\bdocs\/[\w-]+\.md/g, (page) => {
     const path = fileURLToPath(new URL(`../../${page}`, import.meta.url));
@@ -39,7 +39,7 @@ function withPagePaths(hint: string): string {
   });
 }
 
-/** Null: it does not come from a connection to the database. */
+/** Null if the error is not a lost connection to the database. */
 function ofDatabase(error: unknown): RowmillError | null {
   if (!(error instanceof Error) || error instanceof RowmillError || isOfServer(error)) return null;
   if (databaseErrorKind(error) !== 'passing') return null;
@@ -47,12 +47,12 @@ function ofDatabase(error: unknown): RowmillError | null {
     'DATABASE_UNREACHABLE',
     `the database did not answer: ${databaseErrorText(error)}`,
     {
-      hint: 'Nothing that was stored is lost. Ask again when the server is back.',
+      hint: 'Stored data is safe. Run the command again when the database is back.',
     },
   );
 }
 
-/** By its name: commands that speak to no server do not load the client. */
+/** Compares the name, because commands that work on the database do not load the client. */
 function isOfServer(error: unknown): error is RowmillApiError {
   return error instanceof Error && error.name === 'RowmillApiError';
 }
