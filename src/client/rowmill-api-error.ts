@@ -1,17 +1,17 @@
-// A refusal of the server, or that it could not be reached, as the caller of the client gets it.
+// The error of the client: the server refused a request or could not be reached.
 import type { ErrorAnswer } from '../contract/route.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/errors/error-registry.ts';
 
 export interface ApiErrorParts {
-  /** As in docs/errors.md; a newer server may have more. */
+  /** A code of docs/errors.md; a newer server may have others. */
   code: string;
   message: string;
   hint?: string | undefined;
-  /** Of the HTTP answer; 0: there was none. */
+  /** HTTP status; 0 if there was no response. */
   status?: number | undefined;
-  /** Names the request in the log of the server. */
+  /** Identifies the request in the log of the server. */
   requestId?: string | null | undefined;
-  /** Where the request is wrong. */
+  /** Invalid fields of the request. */
   issues?: readonly { path: string; message: string }[] | undefined;
   retryAfterMs?: number | null | undefined;
   cause?: unknown;
@@ -23,7 +23,7 @@ export class RowmillApiError extends Error {
   readonly status: number;
   readonly requestId: string | null;
   readonly issues: readonly { path: string; message: string }[];
-  /** When the server says that another try is of use; null: it did not say. */
+  /** Wait before a retry, as the server requests it; null if it does not. */
   readonly retryAfterMs: number | null;
 
   constructor(parts: ApiErrorParts) {
@@ -38,7 +38,7 @@ export class RowmillApiError extends Error {
   }
 }
 
-/** What an answer that is not a success says. A proxy in between answers in words of its own. */
+/** Converts an error response. The text of a proxy becomes part of the message. */
 export function apiErrorOf(status: number, headers: Pick<Headers, 'get'>, text: string): RowmillApiError {
   const answer = parseJson(text);
   const retryAfterMs = parseRetryAfter(headers);
@@ -55,7 +55,7 @@ export function apiErrorOf(status: number, headers: Pick<Headers, 'get'>, text: 
 export function unreachable(url: string, cause: unknown): RowmillApiError {
   return new RowmillApiError({
     ...ofRegistry('API_UNREACHABLE'),
-    // A page knows its server by no address.
+    // The web page has no address for its own server.
     message: `cannot reach ${url || 'the server'}: ${reasonOf(cause)}`,
     cause,
   });
@@ -77,7 +77,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** As the contract has it, without its schema: a page that never fails need not have it. */
+/** Checks without the zod schema, so that the web page does not have to load it. */
 function isErrorAnswer(answer: unknown): answer is ErrorAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
   const { code, message, hint, requestId, issues = [] } = answer as Record<keyof ErrorAnswer, unknown>;
@@ -92,13 +92,13 @@ function isErrorAnswer(answer: unknown): answer is ErrorAnswer {
   );
 }
 
-/** Seconds; the form with a date is not sent by this server. */
+/** Reads seconds. The server never sends the form with a date. */
 function parseRetryAfter(headers: Pick<Headers, 'get'>): number | null {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 
-/** fetch says only that it failed; the reason is the cause. */
+/** The error of fetch has the reason only in its cause. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as { cause?: { code?: unknown; message?: unknown }; message?: unknown };
   return String(cause?.message || cause?.code || message || error);
