@@ -1,5 +1,5 @@
-// Checks before any work that an output file can be written. Otherwise a folder, a device or a pipe of that name would be
-// replaced by the finished file, or make the export fail at the very end.
+// Checks before any work that an output file can be written. Otherwise a folder, a device or a pipe of that name would
+// be replaced by the finished file, or make the export fail at the very end.
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';

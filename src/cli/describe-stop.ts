@@ -16,8 +16,8 @@ export function describeStop({ jobId, state, pausedBecause, counts, itemCount, h
 }
 
 /**
- * Commands that continue the job, in order. The last one is `resume` with its options. An owner's budget is raised first,
- * by a command that works on the database only.
+ * Commands that continue the job, in order. The last one is `resume` with its options. If an owner's budget must be
+ * raised first, that command works on the database only.
  */
 export function commandsToContinue(
   job: ShownJob,

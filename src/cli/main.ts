@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line: arguments in, exit code out. define/ declares the arguments and options of all commands; the file of
-// a command is loaded only when the command runs.
+// The command line: arguments in, exit code out. define/ declares the arguments and options of all commands; the file
+// of a command is loaded only when the command runs.
 import { Argument, Command } from 'commander';
 import { VERSION } from '../platform/version.ts';
 import { printCompletion, SHELLS, type Shell } from './commands/completion.ts';

@@ -1,5 +1,5 @@
-// Opens the PostgreSQL of a command: --database-url, else DATABASE_URL, else the embedded server in the data folder, which
-// is started here or shared with the process that runs it.
+// Opens the PostgreSQL of a command: --database-url, else DATABASE_URL, else the embedded server in the data folder,
+// which is started here or shared with the process that runs it.
 import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';

@@ -1,5 +1,5 @@
-// Finds where this copy of Rowmill was installed from, so that a new project gets the same one, even from a tarball or a
-// clone before a release.
+// Finds where this copy of Rowmill was installed from, so that a new project gets the same one, even from a tarball or
+// a clone before a release.
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// Output of the worker process of a command: its log and the output of handlers. While the progress block is drawn on the
-// terminal, whole lines appear above it; before and after, the text is passed on unchanged.
+// Output of the worker process of a command: its log and the output of handlers. While the progress block is drawn on
+// the terminal, whole lines appear above it; before and after, the text is passed on unchanged.
 
 export class WorkerOutput {
   #unfinished = '';

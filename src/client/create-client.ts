@@ -1,4 +1,5 @@
-// The typed client: one method per route, plus uploads with progress, event streams and paging. Runs in browsers and Node.
+// The typed client: one method per route, plus uploads with progress, event streams and paging. Runs in browsers and
+// Node.
 import { honoursKey } from '../contract/idempotency.ts';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';

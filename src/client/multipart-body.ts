@@ -1,4 +1,5 @@
-// A multipart body of the field `job` and the part `file`, streamed so that the file is never held in memory as a whole.
+// A multipart body of the field `job` and the part `file`, streamed so that the file is never held in memory as a
+// whole.
 import { randomFraction } from './surroundings.ts';
 
 export interface MultipartBody {

@@ -1,5 +1,5 @@
-// Size of the next part of an upload. A part whose connection breaks is sent again as a whole, so parts shrink on unreliable
-// connections and grow on reliable ones.
+// Size of the next part of an upload. A part whose connection breaks is sent again as a whole, so parts shrink on
+// unreliable connections and grow on reliable ones.
 
 /** Large enough that the overhead of a part does not matter. */
 const FIRST_BYTES = 1_048_576;

@@ -1,5 +1,5 @@
-// Uploads a file with its options and reports progress: from XMLHttpRequest in browsers, elsewhere by counting the bytes that
-// the connection takes.
+// Uploads a file with its options and reports progress: from XMLHttpRequest in browsers, elsewhere by counting the
+// bytes that the connection takes.
 import { honoursKey } from '../contract/idempotency.ts';
 import type { Route } from '../contract/route.ts';
 import { multipartBody } from './multipart-body.ts';

@@ -1,5 +1,5 @@
-// Uploads a file in parts, so that it can resume after a pause or a lost connection. The offset always comes from the server,
-// never from the bytes sent.
+// Uploads a file in parts, so that it can resume after a pause or a lost connection. The offset always comes from the
+// server, never from the bytes sent.
 import type { z } from 'zod';
 import type { upload } from '../contract/uploads.ts';
 import { FIRST_PART, sizeAfterPart } from './part-size.ts';

@@ -1,5 +1,5 @@
-// Sends one request, with authentication and retries. Only GET requests, and requests with an idempotency key that their
-// route honours, are safe to retry.
+// Sends one request, with authentication and retries. Only GET requests, and requests with an idempotency key that
+// their route honours, are safe to retry.
 
 import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import type { CallOptions } from './route-call.ts';

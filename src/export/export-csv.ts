@@ -1,5 +1,6 @@
-// Writes rows as CSV: RFC 4180 by default, or the dialect of the input file. Written by hand for speed: one check per cell,
-// and only cells that need quotes cost more. Every chunk ends with a row, so that an interrupted export can resume after it.
+// Writes rows as CSV: RFC 4180 by default, or the dialect of the input file. Written by hand for speed: one check per
+// cell, and only cells that need quotes cost more. Every chunk ends with a row, so that an interrupted export can
+// resume after it.
 import { cellReader, cellText, type ExportColumn } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import type { CsvDialect } from '../core/files/file-format.ts';

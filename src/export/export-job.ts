@@ -1,5 +1,5 @@
-// The entry point of exports: turns a request into a stream of bytes that reads a fixed generation page by page. Nothing is
-// read before the consumer pulls, and no transaction is open between two pulls.
+// The entry point of exports: turns a request into a stream of bytes that reads a fixed generation page by page.
+// Nothing is read before the consumer pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
 import { type ExportColumn, exportColumns, failedColumns } from '../core/files/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';

@@ -1,5 +1,5 @@
-// Writes rows as JSON lines without loss: input and result are the stored text, never parsed. Every chunk ends with a row,
-// so that an interrupted export can resume after it.
+// Writes rows as JSON lines without loss: input and result are the stored text, never parsed. Every chunk ends with a
+// row, so that an interrupted export can resume after it.
 import { cellReader, type ExportColumn, parentNumber } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';

@@ -1,4 +1,5 @@
-// Progress of an export. Writers update it right before they yield a chunk, so it is exact for the consumer of the chunk.
+// Progress of an export. Writers update it right before they yield a chunk, so it is exact for the consumer of the
+// chunk.
 
 export interface ExportProgress {
   /** Rows in the yielded bytes. */

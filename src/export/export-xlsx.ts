@@ -1,6 +1,6 @@
 // Streams rows as a workbook, so that memory does not grow with the rows. Numbers, booleans and dates keep their type;
-// everything else is text and never a formula. Texts that are too long are cut with a mark; extra rows continue in the next
-// sheet.
+// everything else is text and never a formula. Texts that are too long are cut with a mark; extra rows continue in the
+// next sheet.
 import { cellReader, type ExportColumn } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';

@@ -1,6 +1,6 @@
-// Reads the rows of an export page by page in seq order. Every page is a separate statement, so nothing stays open on the
-// server while a slow consumer reads. The next page is read while the current one is written, so at most two are in memory,
-// each bounded in rows and in bytes.
+// Reads the rows of an export page by page in seq order. Every page is a separate statement, so nothing stays open on
+// the server while a slow consumer reads. The next page is read while the current one is written, so at most two are
+// in memory, each bounded in rows and in bytes.
 import { type ExportFilter, rowFilter, searchHint } from '../core/files/export-filter.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { eachSeq, type SeqRanges, subtractRanges } from '../core/items/seq-ranges.ts';
@@ -38,8 +38,8 @@ interface Page {
 }
 type ReadPage = (fromSeq: number) => Promise<Page>;
 
-// Seqs per statement. A search of 20,000 rows takes about 0.2 s. The index of rows that are not DONE is cheaper to scan, so
-// its window is larger.
+// Seqs per statement. A search of 20,000 rows takes about 0.2 s. The index of rows that are not DONE is cheaper to
+// scan, so its window is larger.
 const SCAN_SEQS = 20_000;
 const SCAN_NOT_DONE_SEQS = 100_000;
 
@@ -106,8 +106,8 @@ async function* readPages(
     reading = next === null ? null : read(next);
     // Prevents an unhandled rejection. The error is thrown when the page is awaited.
     reading?.catch(() => {});
-    // Sends the request for the next page before the current one keeps the thread busy. Without it, a consumer that never
-    // waits leaves the server idle for a quarter of the time of an export.
+    // Sends the request for the next page before the current one keeps the thread busy. Without it, a consumer that
+    // never waits leaves the server idle for a quarter of the time of an export.
     if (reading !== null) await turnOfLoop();
     const taken = matches === null ? rows : rows.filter(matches);
     if (taken.length > 0) yield taken;

@@ -1,5 +1,5 @@
-// Converts values of an export to cells of a sheet: typed if JSON or the original workbook has a type, otherwise text, and
-// never a formula.
+// Converts values of an export to cells of a sheet: typed if JSON or the original workbook has a type, otherwise text,
+// and never a formula.
 import type { CellType } from '../core/files/cell-type.ts';
 import { cellText, typedCell } from '../core/files/export-columns.ts';
 import { type ColumnType, typeReader } from '../core/files/typed-columns.ts';

@@ -1,5 +1,5 @@
-// The real timers, captured when this module is loaded. A test may fake the global timers, and a pipeline run must still
-// let its handlers make progress.
+// The real timers, captured when this module is loaded. A test may fake the global timers, and a pipeline run must
+// still let its handlers make progress.
 const realSetTimeout = globalThis.setTimeout;
 const realClearTimeout = globalThis.clearTimeout;
 const realSetImmediate = globalThis.setImmediate;

@@ -1,5 +1,5 @@
-// runPipeline on a real PostgreSQL with a real worker in this process: real time, real leases, no faults. For the one test
-// of a pipeline that should run as in production.
+// runPipeline on a real PostgreSQL with a real worker in this process: real time, real leases, no faults. For the one
+// test of a pipeline that should run as in production.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// Runs a pipeline over rows inside a test, without a database and without waiting. The code of the worker decides schema
-// checks, outcomes, classification, back-off, timeouts and crashes; time is virtual and jitter comes from a seed.
+// Runs a pipeline over rows inside a test, without a database and without waiting. The code of the worker decides
+// schema checks, outcomes, classification, back-off, timeouts and crashes; time is virtual and jitter comes from a
+// seed.
 import { checkParams } from '../pipeline/check-params.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRow } from '../engine/items/add-items.ts';
@@ -43,8 +44,8 @@ export interface RunPipelineOptions<Params = unknown> {
   /** `setTimeout` of handlers waits in virtual time. Not for handlers that use the real network. Default false. */
   virtualTimers?: boolean;
   /**
-   * Real milliseconds to wait for calls that do not sleep in virtual time. If none of them makes progress for this long,
-   * they count as hanging and virtual time advances, up to their timeout. Default 500.
+   * Real milliseconds to wait for calls that do not sleep in virtual time. If none of them makes progress for this
+   * long, they count as hanging and virtual time advances, up to their timeout. Default 500.
    */
   patienceMs?: number;
 }

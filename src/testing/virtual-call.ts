@@ -1,5 +1,5 @@
-// One handler call in a test, with its items that have no outcome yet. A call of `run` has one item; a call of `runMany`
-// has up to batch.maxItems.
+// One handler call in a test, with its items that have no outcome yet. A call of `run` has one item; a call of
+// `runMany` has up to batch.maxItems.
 import type { PhaseRuntime } from '../worker/run/run-item.ts';
 import type { RunningBatch } from '../worker/run/running-batch.ts';
 import type { ItemServices, RunningItem } from '../worker/run/running-item.ts';

@@ -1,5 +1,5 @@
-// Time that advances only when nothing else can happen. Handlers under test may sleep on it; the run advances it to the
-// next due timer.
+// Time that advances only when nothing else can happen. Handlers under test may sleep on it; the run advances it to
+// the next due timer.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** One handler call. Its timers show the run that the call waits for virtual time, not for the network. */

@@ -1,5 +1,5 @@
-// The worker's part in a test: starts items in the slots of their phases, records their outcomes and decides when virtual
-// time may advance. The functions of production decide the outcome of an item.
+// The worker's part in a test: starts items in the slots of their phases, records their outcomes and decides when
+// virtual time may advance. The functions of production decide the outcome of an item.
 import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
 import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
@@ -86,8 +86,8 @@ export class VirtualRun {
   }
 
   /**
-   * Lets handlers proceed as far as they can without virtual time. A handler that sleeps on the clock waits only for the
-   * clock; any other may wait for real I/O, and gets real time for it.
+   * Lets handlers proceed as far as they can without virtual time. A handler that sleeps on the clock waits only for
+   * the clock; any other may wait for real I/O, and gets real time for it.
    */
   async #settle(): Promise<void> {
     this.#changed = false;

@@ -1,5 +1,5 @@
-// Makes `setTimeout` of handlers under test wait in virtual time. Only calls from a handler are affected; the test, its
-// runner and the rest of the process keep their timers.
+// Makes `setTimeout` of handlers under test wait in virtual time. Only calls from a handler are affected; the test,
+// its runner and the rest of the process keep their timers.
 import { currentCall } from './virtual-clock.ts';
 
 let users = 0;

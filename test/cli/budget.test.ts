@@ -58,7 +58,7 @@ test('a job that reaches its budget exits with code 4 and prints a command that 
   expect(readFileSync(join(folder, 'all results.csv'), 'utf8').trim().split('\n')).toHaveLength(21);
 });
 
-test('a job without budget is not resumed before the budget is raised, and resume notes that no worker is running', async () => {
+test('resume refuses a job without budget, and notes that no worker is running', async () => {
   const first = await rowmill(
     'run',
     'pipeline.ts',

@@ -56,7 +56,7 @@ const guarded = (via: 'key') => ({
       : new Refusal(401, 'UNAUTHENTICATED'),
 });
 
-test('a key from standard input is checked, stored for its owner only, used by later commands, and deleted by logout', async () => {
+test('checks and stores a key from standard input, uses it, and deletes it at logout', async () => {
   const server = await startContractServer({ ...guarded('key'), revokeKey: () => undefined });
   const signedIn = await rowmill(['login', server.url], `${KEY}\n`);
   expect(signedIn).toMatchObject({ code: 0, stderr: '' });

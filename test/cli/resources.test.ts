@@ -75,7 +75,7 @@ function whenSaid({ child, said, ended }: ReturnType<typeof start>, what: RegExp
   });
 }
 
-test('runs a job for an owner, lists its resource by key, and logs decisions of the worker with their reasons', async () => {
+test('lists the resource of a job by key, and logs decisions of the worker with reasons', async () => {
   expect((await rowmill('resources')).stdout).toContain('No resource is in use');
   const made = await rowmill(
     'run',

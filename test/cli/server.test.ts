@@ -170,7 +170,7 @@ test.each([
   expect(await second.ended).toBe(0);
 });
 
-test('dev prints that its port is taken, uses the next one, and starts no worker if it may not', async () => {
+test('dev uses the next port if its own is taken, and starts no worker if a chosen port is taken', async () => {
   const taken = createServer();
   const port = await freePairOfPorts(taken);
   const first = await startCommand('dev', 'pipeline.ts', '--config', configWith({ apiPort: port }));

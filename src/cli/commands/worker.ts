@@ -14,7 +14,7 @@ export interface WorkerCommandOptions extends ServerOptions {
   logLevel?: string;
 }
 
-/** Starts a service beside the workers. It starts first, so that no worker starts if its port is taken, and stops first. */
+/** Starts a service beside the workers. It starts first, so that a port in use starts no worker, and stops first. */
 export type StartBeside = (
   databaseUrl: string,
   pipelines: Pipeline[],

@@ -52,7 +52,8 @@ export function defineRunCommands(program: Command): void {
     .option('--json', 'JSON output; with --follow one line per change')
     .addHelpText(
       'after',
-      '\nExample, beside `npx rowmill dev pipeline.ts` in a project of `rowmill init`:\n  npx rowmill submit rows.csv --pipeline pipeline.ts --follow',
+      '\nExample, in a project of `rowmill init` where `npx rowmill dev pipeline.ts` runs:\n' +
+        '  npx rowmill submit rows.csv --pipeline pipeline.ts --follow',
     )
     .action(
       ending(async (file: string, options) => (await import('../commands/submit.ts')).submit(file, options)),

@@ -1,5 +1,5 @@
-// The operations that commands need, implemented over a server and on the database. Shapes are those of the contract, so
-// that both implementations print the same.
+// The operations that commands need, implemented over a server and on the database. Shapes are those of the contract,
+// so that both implementations print the same.
 import type { z } from 'zod';
 import type { errorGroup, item } from '../../contract/items.ts';
 import type { job, summary } from '../../contract/jobs.ts';

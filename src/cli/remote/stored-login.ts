@@ -1,5 +1,5 @@
-// Keys stored by `rowmill login`, one per server, in a file that only its owner can read. Every command reads it, so it is
-// checked without zod, which would add a quarter to the modules that a command loads.
+// Keys stored by `rowmill login`, one per server, in a file that only its owner can read. Every command reads it, so
+// it is checked without zod, which would add a quarter to the modules that a command loads.
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
