@@ -1,4 +1,4 @@
-// Values of options and arguments as people type them. What is not one is refused before a command begins.
+// Parsers for the values of options and arguments. An invalid value is refused before the command starts.
 import { InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/limits/budget.ts';
 import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
@@ -31,7 +31,7 @@ export function amountFromZero(text: string): number {
   return value;
 }
 
-/** Not null: Commander would take it for an empty text. */
+/** Returns 'none', not null: Commander would treat null as an empty string. */
 export function amountOrNone(text: string): number | 'none' {
   return text === 'none' ? text : amountFromZero(text);
 }
@@ -52,7 +52,7 @@ export function anyInteger(text: string): number {
   return value;
 }
 
-/** Not null: Commander would take it for an empty text. */
+/** Returns 'none', not null: Commander would treat null as an empty string. */
 export function wholeNumberOrNone(text: string): number | 'none' {
   if (text === 'none') return text;
   const value = Number(text);
@@ -68,7 +68,7 @@ export function trueOrFalse(text: string): boolean {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
 
-/** `5s`, `200ms` or `1.5m` in milliseconds. */
+/** Converts `5s`, `200ms` or `1.5m` to milliseconds. */
 export function parseDuration(text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   if (number === undefined) throw new InvalidArgumentError('expected a duration such as 200ms, 5s or 1m');
@@ -83,7 +83,7 @@ export function jobStates(text: string): JobState[] {
   return commaSeparated(text).map((each) => {
     const state = each.toUpperCase() as JobState;
     if (!JOB_STATES.includes(state))
-      throw new InvalidArgumentError(`expected states to be of ${JOB_STATES.join(', ')}`);
+      throw new InvalidArgumentError(`expected one or more of ${JOB_STATES.join(', ')}`);
     return state;
   });
 }
@@ -93,7 +93,7 @@ export function parseJsonObject(text: string): object {
     const value: unknown = JSON.parse(text);
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new InvalidArgumentError('expected a JSON object such as {"country":"DE"}');
 }

@@ -1,4 +1,4 @@
-// Questions to the person at the terminal.
+// Prompts at the terminal.
 import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -13,10 +13,10 @@ export async function ask(question: string): Promise<string> {
   return (await readLine(lines, question)).trim();
 }
 
-/** What is typed is not shown. */
+/** Prompts without echoing the input. */
 export async function askSecret(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // The terminal stops to show what is typed here, before anybody is asked.
+  // Created before the prompt is shown, because this turns off the echo.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
   process.stderr.write(question);
   try {
@@ -29,7 +29,7 @@ export async function askSecret(question: string): Promise<string> {
 async function readLine(lines: Interface, question: string): Promise<string> {
   lines.on('SIGINT', () => process.exit(EXIT.stopped));
   const closed = new Promise<never>((_, reject) =>
-    lines.once('close', () => reject(new RowmillError('SIGN_IN_FAILED', 'nothing was typed'))),
+    lines.once('close', () => reject(new RowmillError('SIGN_IN_FAILED', 'no input at the prompt'))),
   );
   try {
     return await Promise.race([lines.question(question), closed]);

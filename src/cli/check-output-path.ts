@@ -1,5 +1,5 @@
-// Whether a file can be written where a person wants it, asked before anything is done for it. A folder, a device or a
-// pipe of that name would be replaced by the finished file, or stand in its way at the very end.
+// Checks before any work that an output file can be written. Otherwise a folder, a device or a pipe of that name would
+// be replaced by the finished file, or make the export fail at the very end.
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -20,7 +20,7 @@ export function checkOutputPath(path: string): void {
 function checkIsFile(path: string, there: Stats | undefined): void {
   if (there?.isDirectory())
     throw new RowmillError('EXPORT_INVALID', `expected --out to name a file, ${path} is a folder`, {
-      hint: 'Name a file in it, such as results.csv.',
+      hint: 'Name a file in that folder, such as results.csv.',
     });
   if (there && !there.isFile())
     throw new RowmillError('EXPORT_INVALID', `expected --out to name a file, ${path} is a device or a pipe`, {
@@ -28,7 +28,7 @@ function checkIsFile(path: string, there: Stats | undefined): void {
     });
 }
 
-/** The one in which those that are missing will be made. */
+/** The closest parent folder that exists. Missing folders are created in it. */
 function nearestFolder(folder: string): string {
   return statOf(folder) || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }

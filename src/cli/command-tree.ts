@@ -1,12 +1,12 @@
-// The commands and options there are, read from the parser itself: for completion and for the check of the documents.
+// All commands and options, read from the parser, for completion and for the test of docs/cli.md.
 import type { Command } from 'commander';
 
 export interface CommandNode {
-  /** Words behind `rowmill`; empty for the program itself. */
+  /** Words after `rowmill`; empty for the program itself. */
   words: string[];
   description: string;
   usage: string;
-  /** Values of the arguments, as far as they are known. */
+  /** Allowed values of the arguments, where the parser declares them. */
   choices: string[];
   options: { flags: string; names: string[]; takesValue: boolean; choices: string[]; description: string }[];
   subcommands: string[];

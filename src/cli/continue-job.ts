@@ -1,4 +1,4 @@
-// Lifts what a job waits for: a pause, a trial, or a budget that was reached and is raised.
+// Resumes a job that is paused, holds rows after a test run, or reached a budget that is now raised.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { commandsToContinue } from './describe-stop.ts';
 import { printedCommand } from './printed-command.ts';
@@ -22,7 +22,7 @@ export async function changeBudget(
   });
 }
 
-/** `command` is the one that was given, for the hint of a refusal: it is printed again with a budget that is enough. */
+/** `command` is the command the user ran. If the budget is used up, the hint repeats it with a sufficient budget. */
 export async function continueJob(
   port: Pick<JobPort, 'job' | 'resume'>,
   jobId: string,
@@ -34,7 +34,7 @@ export async function continueJob(
     if ((error as { code?: unknown }).code !== 'BUDGET_USED_UP') throw error;
     const job = await port.job(jobId);
     const commands = commandsToContinue(job, command.words, chooseTarget(command.where).kind);
-    // Over a server there is no command for a budget of the owner: its own hint says what to do.
+    // Over a server no command raises an owner's budget, so keep the hint of the server.
     if (commands.length === 1 && commands[0]!.length === command.words.length) throw error;
     const raise = commands.map((words) => printedCommand(words, command.where));
     throw new RowmillError('BUDGET_USED_UP', (error as Error).message, {

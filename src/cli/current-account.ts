@@ -1,11 +1,11 @@
-// Who a command is run by, for the audit.
+// The operating-system user that runs the command, for the audit log.
 import { userInfo } from 'node:os';
 
 export function currentAccount(): string {
   try {
     return userInfo().username;
   } catch {
-    // An account without a name, as in some containers.
+    // Some containers have accounts without a name.
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }

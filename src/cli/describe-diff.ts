@@ -1,5 +1,6 @@
-// What a generation changed, in one line.
+// One line that summarizes what a rerun changed.
 import type { GenerationDiff } from '../core/jobs/generation-diff.ts';
+import { rows } from './describe-stop.ts';
 import { formatCount } from './progress-lines.ts';
 
 export function describeDiff(diff: GenerationDiff): string {
@@ -8,7 +9,7 @@ export function describeDiff(diff: GenerationDiff): string {
     `${formatCount(diff.newlyFailed)} newly failed`,
     `${formatCount(diff.unchanged)} unchanged`,
   ];
-  if (diff.otherResult > 0) parts[2] += ` (${formatCount(diff.otherResult)} with another result)`;
+  if (diff.otherResult > 0) parts[2] += ` (${formatCount(diff.otherResult)} with a different result)`;
   if (diff.added > 0) parts.push(`${formatCount(diff.added)} added`);
-  return `of ${formatCount(diff.reprocessed)} rows that ran again: ${parts.join(', ')}`;
+  return `Rerun of ${rows(diff.reprocessed)}: ${parts.join(', ')}`;
 }

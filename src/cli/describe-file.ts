@@ -1,11 +1,12 @@
-// What was found out about a file, in a few lines for people.
+// Describes a file and its rows in a few lines of text.
 import type { DetectedFormat, IngestReport } from '../core/files/file-format.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
 import type { RowCheck } from '../ingest/check-rows.ts';
+import { rows } from './describe-stop.ts';
 import { formatCount, printable } from './progress-lines.ts';
 
 const MAX_COLUMNS = 12;
-const DELIMITERS: Record<string, string> = { '\t': 'tab', ' ': 'blank' };
+const DELIMITERS: Record<string, string> = { '\t': 'tab', ' ': 'space' };
 
 export function describeFormat(detected: DetectedFormat): string {
   const parts: string[] = [detected.format];
@@ -37,7 +38,7 @@ export function describeFormat(detected: DetectedFormat): string {
 }
 
 export function describeColumns(columns: InputColumn[]): string {
-  if (columns.length === 0) return 'columns: found while reading';
+  if (columns.length === 0) return 'Columns: found while reading';
   const named = columns
     .slice(0, MAX_COLUMNS)
     .map(({ key, header }) => printable(key === header.trim() ? key : `${header.trim()} → ${key}`));
@@ -45,7 +46,7 @@ export function describeColumns(columns: InputColumn[]): string {
   return `${columns.length} columns: ${named.join(', ')}${more}`;
 }
 
-/** The rows that would not run, with the first reasons. */
+/** Counts the rows that would not run, with the first reasons. */
 export function describeCheck({
   rows,
   rejected,
@@ -57,35 +58,35 @@ export function describeCheck({
   const because = stoppedBy === 'time' ? ' (the check ran out of time)' : '';
   const all = rows === 1 ? 'the only row' : `all ${formatCount(rows)} rows`;
   const of = wholeFile ? all : `the first ${formatCount(rows)} rows${because}`;
-  if (rejected + refused === 0) return [`checked ${of}: the pipeline's input accepts them`];
+  if (rejected + refused === 0) return [`Checked ${of}: the pipeline's input accepts them`];
   const counts = [
     ...(refused > 0 ? [`${formatCount(refused)} refused by the pipeline's input`] : []),
     ...(rejected > 0 ? [`${formatCount(rejected)} rejected as unreadable`] : []),
   ];
   return [
-    `checked ${of}: ${counts.join(', ')}`,
-    ...reasons.map(({ line, reason }) => `  line ${line}: ${printable(reason)}`),
+    `Checked ${of}: ${counts.join(', ')}`,
+    ...reasons.map(({ line, reason }) => `  Line ${line}: ${printable(reason)}`),
   ];
 }
 
-/** Null when there is nothing that a person should look at. */
+/** Null if every row was read without a remark. */
 export function describeReport(report: Partial<IngestReport>): string | null {
   const notable = [
     ['rejected', report.rejected],
     ['repaired', report.repaired],
     ['invalid', report.invalid],
-    ['taken over', report.takenOver],
+    ['with a reused result', report.takenOver],
   ].filter(([, count]) => Number(count ?? 0) > 0);
   if (notable.length === 0) return null;
-  const counts = notable.map(([what, count]) => `${what} ${formatCount(Number(count))}`);
-  return `rows read ${formatCount(report.read ?? 0)}: ${counts.join(', ')}`;
+  const counts = notable.map(([what, count]) => `${formatCount(Number(count))} ${what}`);
+  return `${rows(report.read ?? 0)} read: ${counts.join(', ')}`;
 }
 
-/** Rows that handlers emitted and that are no part of the job; null when there are none. */
+/** Counts the emitted rows that did not become part of the job; null if there are none. */
 export function describeLeftOut({ tooDeep = 0, tooMany = 0 }: Partial<IngestReport>): string | null {
   const reasons = [
     ...(tooDeep > 0 ? [`${formatCount(tooDeep)} deeper than emitMaxDepth`] : []),
     ...(tooMany > 0 ? [`${formatCount(tooMany)} past emitMaxItems`] : []),
   ];
-  return reasons.length === 0 ? null : `emitted rows left out: ${reasons.join(', ')}`;
+  return reasons.length === 0 ? null : `Emitted rows left out: ${reasons.join(', ')}`;
 }

@@ -29,12 +29,12 @@ const budget = (scope: BudgetStatus['scope'], given: Partial<BudgetStatus> = {})
 });
 const resume = ['run', 'p.ts', '--resume', 'j'];
 
-test('a job that a person paused, or that a trial holds, continues without more', () => {
+test('a job that a person paused, or a test run holds, resumes without other commands', () => {
   const paused = jobWith({ budgets: [budget('job')] });
-  expect(describeStop(paused)).toBe('job j is paused; 12 of 20 rows are left');
+  expect(describeStop(paused)).toBe('Job j is paused; 12 of 20 rows are left');
   expect(commandsToContinue(paused, resume)).toEqual([resume]);
   const trial = jobWith({ state: 'RUNNING', held: 1 });
-  expect(describeStop(trial)).toBe('job j holds 1 row back');
+  expect(describeStop(trial)).toBe('Job j has 1 row on hold');
   expect(commandsToContinue(trial, resume)).toEqual([resume]);
 });
 
@@ -47,22 +47,22 @@ test.each([
     [['owners', 'set', 'anna', '--budget', '10'], resume],
   ],
   [
-    'that of a day',
+    'its daily',
     'day',
     'budget per day of owner anna of 4 reached: 4 spent',
     [['owners', 'set', 'anna', '--budget-per-day', '10'], resume],
   ],
 ] as const)(
-  'a job that reached %s budget continues when that is raised',
+  'a job that reached %s budget resumes after that budget is raised',
   (_, scope, pausedBecause, commands) => {
     const job = jobWith({ pausedBecause, budgets: [budget(scope)] });
     expect(commandsToContinue(job, resume)).toEqual(commands);
-    // A server has no command for budgets of owners.
+    // Over a server no command changes the budgets of owners.
     expect(commandsToContinue(job, resume, 'api')).toHaveLength(1);
   },
 );
 
-test('a budget of which less is left than the next call costs is raised too, and one that was raised or is of another day is not', () => {
+test('raises a budget that is too small for the next call, but not one that was raised or is of another day', () => {
   const pausedBecause = 'budget of 4 reached: 3.9 spent; the next call is estimated at 0.5';
   const short = budget('job', { spent: 3.9 });
   expect(reachedBudget(jobWith({ pausedBecause, budgets: [short] }))).toBe(short);
@@ -74,18 +74,18 @@ test('a budget of which less is left than the next call costs is raised too, and
 });
 
 test.each([
-  ['0 when every row ended well', 'over', { state: 'DONE' }, {}, 0],
+  ['0 when every row succeeded', 'over', { state: 'DONE' }, {}, 0],
   ['3 when rows failed', 'over', { state: 'DONE', counts: { ...COUNTS, ERROR: 1 } }, {}, 3],
   ['1 when the job failed', 'over', { state: 'FAILED' }, {}, 1],
   ['4 when it was cancelled', 'over', { state: 'CANCELLED' }, {}, 4],
-  ['4 when somebody paused it', 'waits', {}, {}, 4],
+  ['4 when a person paused it', 'waits', {}, {}, 4],
   ['4 when a budget paused it', 'waits', { pausedBecause: 'budget of 4 reached' }, { hold: true }, 4],
-  ['4 when a budget paused a trial', 'waits', { pausedBecause: 'budget of 4 reached' }, { trial: 5 }, 4],
-  ['4 when rows are held since an earlier command', 'waits', { state: 'RUNNING', held: 12 }, {}, 4],
+  ['4 when a budget paused a test run', 'waits', { pausedBecause: 'budget of 4 reached' }, { trial: 5 }, 4],
+  ['4 when rows are on hold since an earlier command', 'waits', { state: 'RUNNING', held: 12 }, {}, 4],
   ['0 when it is held as this command asked', 'waits', {}, { hold: true }, 0],
-  ['0 when its trial is over', 'waits', { state: 'RUNNING', held: 12 }, { trial: 8 }, 0],
+  ['0 when its test run finished', 'waits', { state: 'RUNNING', held: 12 }, { trial: 8 }, 0],
   [
-    '3 when rows of its trial failed',
+    '3 when rows of its test run failed',
     'waits',
     { state: 'RUNNING', held: 12, counts: { ...COUNTS, ERROR: 1 } },
     { trial: 8 },

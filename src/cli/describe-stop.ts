@@ -1,4 +1,4 @@
-// Why a job that was followed stands still, and the command that continues it.
+// Explains why a followed job stopped, and which command continues it.
 import { budgetName, isUsedUp } from '../core/limits/budget-control.ts';
 import { amount } from '../core/limits/budget-control.ts';
 import { raiseBudget } from '../core/limits/raise-budget.ts';
@@ -7,17 +7,17 @@ import { formatCount, printable } from './progress-lines.ts';
 import type { Target } from './remote/choose-target.ts';
 import type { ShownJob } from './remote/job-port.ts';
 
-/** A sentence without its full stop. */
+/** Returns a sentence without its full stop. */
 export function describeStop({ jobId, state, pausedBecause, counts, itemCount, held }: ShownJob): string {
-  if (state !== 'PAUSED') return `job ${jobId} holds ${rows(held)} back`;
+  if (state !== 'PAUSED') return `Job ${jobId} has ${rows(held)} on hold`;
   const because = pausedBecause ? `: ${printable(pausedBecause)}` : '';
   const left = counts.PENDING + counts.PROCESSING;
-  return `job ${jobId} is paused${because}; ${formatCount(left)} of ${rows(itemCount)} are left`;
+  return `Job ${jobId} is paused${because}; ${formatCount(left)} of ${rows(itemCount)} are left`;
 }
 
 /**
- * Commands that continue it, in order: the last one is `resume` with what it needs. A budget of the owner is raised
- * before, by a command that works on the database only.
+ * Commands that continue the job, in order. The last one is `resume` with its options. If an owner's budget must be
+ * raised first, that command works on the database only.
  */
 export function commandsToContinue(
   job: ShownJob,
@@ -32,7 +32,7 @@ export function commandsToContinue(
   return [['owners', 'set', job.ownerId, option, raised], [...resume]];
 }
 
-/** The budget that paused the job and still would; null: a person paused it, or the budget was raised meanwhile. */
+/** The budget that paused the job and is still used up; null if a person paused it or the budget was raised since. */
 export function reachedBudget({ state, pausedBecause, budgets, ownerId }: ShownJob): BudgetStatus | null {
   if (state !== 'PAUSED' || pausedBecause === null) return null;
   const all = budgets as unknown as BudgetStatus[];

@@ -1,4 +1,4 @@
-// Which server or database an error comes from: a person who has several wants to know.
+// Remembers which server or database an error comes from, for users who have several.
 
 const origins = new WeakMap<object, string>();
 

@@ -5,15 +5,15 @@ export const EXIT = {
   ok: 0,
   error: 1,
   usage: 2,
-  /** The job ended, and rows of it failed. */
+  /** The job finished with failed rows. */
   rowsFailed: 3,
-  /** A budget or a person paused, held or cancelled the job: rows have no result. */
+  /** A budget or a person paused, held or cancelled the job, so rows have no result. */
   unfinished: 4,
   /** Ctrl-C. */
   stopped: 130,
 } as const;
 
-/** For a command that followed a job, and may have created it held. */
+/** Exit code of a command that followed a job. `asked` are the options with which the command created it. */
 export function exitCodeOf({ how, job }: FollowEnd, asked: { hold?: boolean; trial?: number } = {}): number {
   if (how === 'stopped') return EXIT.stopped;
   if (job.state === 'FAILED') return EXIT.error;
@@ -22,7 +22,7 @@ export function exitCodeOf({ how, job }: FollowEnd, asked: { hold?: boolean; tri
   return job.counts.ERROR > 0 ? EXIT.rowsFailed : EXIT.ok;
 }
 
-/** The command's own --hold or --trial is what the job waits for. */
+/** True if the job stopped because of the command's own --hold or --trial. */
 function isHeldAsAsked(
   { state, pausedBecause }: FollowEnd['job'],
   { hold, trial }: { hold?: boolean; trial?: number },

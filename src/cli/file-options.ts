@@ -1,4 +1,4 @@
-// The options that say how a file is read, for every command that reads one.
+// Options that control how a file is read, for every command that reads one.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FormatOptions } from '../core/files/file-format.ts';
 
@@ -10,7 +10,7 @@ export interface FileOptions extends FormatOptions {
 export function withFileOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--format <format>', 'what the file is, instead of looking').choices([
+      new Option('--format <format>', 'Format of the file (default: detected)').choices([
         'csv',
         'xlsx',
         'jsonl',
@@ -19,28 +19,21 @@ export function withFileOptions(command: Command): Command {
         'images',
       ]),
     )
-    .option('--encoding <name>', 'encoding of a text file, such as windows-1252')
-    .option('--delimiter <text>', 'what separates cells; \\t is a tab, " " any run of blanks', unescapeText)
-    .option('--quote <character>', "what quotes cells; '' for nothing")
-    .option('--escape <character>', 'what escapes a quote within quotes', unescapeText)
-    .option('--header', 'the first row names the columns')
-    .option('--no-header', 'the first row is data')
-    .option('--skip-lines <n>', 'lines before the header that are not data', countFromZero)
-    .option('--columns <names>', 'names for the columns, separated by commas', (text: string) =>
+    .option('--encoding <name>', 'Encoding of a text file, such as windows-1252')
+    .option('--delimiter <text>', 'Delimiter of cells; \\t is a tab, " " any run of spaces', unescapeText)
+    .option('--quote <character>', "Quote character of cells; '' for none")
+    .option('--escape <character>', 'Escape character for a quote within quotes', unescapeText)
+    .option('--header', 'Read the first row as column names')
+    .option('--no-header', 'Read the first row as data')
+    .option('--skip-lines <n>', 'Lines to skip before the header', countFromZero)
+    .option('--columns <names>', 'Column names, separated by commas', (text: string) =>
       text.split(',').map((name) => name.trim()),
     )
     .addOption(
-      new Option('--short-rows <fate>', 'what to do with rows that have too few cells').choices([
-        'reject',
-        'pad',
-      ]),
+      new Option('--short-rows <fate>', 'Treatment of rows with too few cells').choices(['reject', 'pad']),
     )
-    .option('--sheet <name>', 'sheet of a workbook, by name or number')
-    .option(
-      '--map <field=column>',
-      "which column feeds a field of the pipeline's input; may be repeated",
-      collectPair,
-    );
+    .option('--sheet <name>', 'Sheet of a workbook, by name or number')
+    .option('--map <field=column>', "Column for a field of the pipeline's input; repeatable", collectPair);
 }
 
 const FORMAT_KEYS = [

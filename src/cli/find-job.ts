@@ -1,4 +1,4 @@
-// People name a job by the first characters of its id.
+// Finds a job by its id or the first characters of its id.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { contextOf, type Rowmill } from '../open-rowmill.ts';
 import { findJobsByPrefix, type Job } from '../store/views/jobs/read-job.ts';

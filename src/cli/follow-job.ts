@@ -1,4 +1,4 @@
-// Watches a job until it has ended and feeds the progress display.
+// Watches a job until it finishes or stops, and feeds the progress display.
 import { isFinished } from '../core/jobs/job-state.ts';
 import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { isDumbTerminal } from '../platform/environment.ts';
@@ -11,14 +11,14 @@ const RATE_WINDOW_MS = 5000;
 
 export interface FollowOptions {
   signal: AbortSignal;
-  /** Without it only the summary is shown. */
+  /** If false, only the summary is shown. */
   live: boolean;
   notice?: () => string | undefined;
   /** Log lines of this command's worker, which must not be written into the drawn block. */
   output?: WorkerOutput | undefined;
 }
 
-/** How the following ended; `waits`: everything that is left is held until its owner resumes it. */
+/** `over`: the job finished. `waits`: all remaining rows wait for a resume. `stopped`: the command was stopped. */
 export type FollowEnd = { how: 'over' | 'waits' | 'stopped'; job: ShownJob };
 
 export async function followJob(
@@ -44,7 +44,7 @@ export async function followJob(
     }
     if (options.live) display.update(snapshot);
   }
-  // A rerun began at the moment it ended.
+  // The job finished and its next run started between two reads.
   display.finish(last!.snapshot);
   return { how: 'over', job: last!.job };
 }
@@ -53,7 +53,7 @@ export function howItIs(job: ShownJob): FollowEnd['how'] {
   return isFinished(job.state) ? 'over' : standsStill(job) ? 'waits' : 'stopped';
 }
 
-/** Nothing of it runs, and nothing will before somebody resumes it. */
+/** True if no row runs and none will start before the job is resumed. */
 export function standsStill({ state, sealed, counts, held }: ShownJob): boolean {
   if (!sealed || counts.PROCESSING > 0) return false;
   return state === 'PAUSED' || (held > 0 && counts.PENDING === held);

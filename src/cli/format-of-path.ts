@@ -1,9 +1,9 @@
-// The ending of a file says the format.
+// Derives the output format from the extension of a file.
 import { extname } from 'node:path';
 import type { OutputFormat } from '../core/files/output-format.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
-/** Instead of a file: standard output. */
+/** The value of --out for standard output. */
 export const STANDARD_OUTPUT = '-';
 
 const FORMATS: Record<string, OutputFormat> = {
@@ -15,7 +15,7 @@ const FORMATS: Record<string, OutputFormat> = {
   '.xlsx': 'xlsx',
 };
 
-/** CSV when the name says none. A file that would hold something else than its name says is refused. */
+/** CSV without an extension. Refuses other extensions, so that no file has a misleading name. */
 export function formatOfPath(path: string): OutputFormat {
   const format = FORMATS[extname(path).toLowerCase()];
   if (format) return format;

@@ -1,4 +1,4 @@
-// `./prices.ts#price-lookup` names one pipeline of a module.
+// Resolves references such as `./prices.ts#price-lookup`, which name one pipeline of a module.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { loadPipelines } from '../pipeline/load-pipelines.ts';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line: arguments in, exit code out. Each command has its own file, loaded only when it is asked for; the
-// folder define/ has their arguments and options.
+// The command line: arguments in, exit code out. define/ declares the arguments and options of all commands; the file
+// of a command is loaded only when the command runs.
 import { Argument, Command } from 'commander';
 import { VERSION } from '../platform/version.ts';
 import { printCompletion, SHELLS, type Shell } from './commands/completion.ts';
@@ -11,31 +11,45 @@ import { defineMaintenanceCommands, defineOperatingCommands } from './define/ope
 import { defineProcessCommands, defineRunCommands } from './define/run-commands.ts';
 import { EXIT } from './exit-codes.ts';
 
+const JOBS = 'Jobs and rows:';
+
 const program = new Command('rowmill')
-  .description('Runs every row of a file through slow, paid, rate-limited TypeScript code.')
-  .version(VERSION)
-  .showHelpAfterError('(add --help for the options)')
-  // Before the commands: they inherit it.
+  .description('Run every row of a file through slow, paid, rate-limited TypeScript code.')
+  .version(VERSION, '-V, --version', 'Show the version')
+  .helpOption('-h, --help', 'Show help')
+  // One line per command: arguments and options are in the help of the command.
+  .configureHelp({ subcommandTerm: (each) => each.name() })
+  .addHelpText('after', '\nRun `rowmill help <command>` for the arguments and options of a command.')
+  .showHelpAfterError('(add --help to see the options)')
+  // Set before the commands are defined, because they inherit it.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage));
 
+program.commandsGroup('Run files:');
 defineRunCommands(program);
+program.commandsGroup('Run processes:');
 defineProcessCommands(program);
+program.commandsGroup(JOBS);
 defineJobCommands(program);
+program.commandsGroup('Operate:');
 defineOperatingCommands(program);
+program.commandsGroup(JOBS);
 defineResultCommands(program);
+program.commandsGroup('Sources and database:');
 defineMaintenanceCommands(program);
+program.commandsGroup('Servers and keys:');
 defineAccountCommands(program);
+program.commandsGroup('Set up:').helpCommand('help [command]', 'Show help for a command');
 
 program
   .command('completion')
-  .description('print a script that completes commands and options; json: the commands')
+  .description('Print a completion script for a shell, or the commands as JSON')
   .addArgument(new Argument('<shell>').choices(SHELLS))
   .action(ending((shell: Shell) => printCompletion(shell, program)));
 
 program
   .command('init [folder]')
-  .description('make a small project with a pipeline and its test, which run at once')
-  .option('--name <name>', "name of the package; default: the folder's")
+  .description('Create a small project with a pipeline and its test')
+  .option('--name <name>', 'Name of the package (default: the name of the folder)')
   .action(
     ending(async (folder: string | undefined, options) =>
       (await import('./commands/init.ts')).init(folder, options),

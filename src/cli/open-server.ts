@@ -1,5 +1,5 @@
-// Where a command gets its PostgreSQL: --database-url, else DATABASE_URL, else the embedded server in the data
-// folder, which is started here or shared with the process that runs it.
+// Opens the PostgreSQL of a command: --database-url, else DATABASE_URL, else the embedded server in the data folder,
+// which is started here or shared with the process that runs it.
 import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';
@@ -25,7 +25,7 @@ export interface ServerOptions {
   config?: string;
 }
 
-/** Settings of a command; files are kept beside the embedded server's data unless a setting says otherwise. */
+/** Settings of a command. By default files are stored beside the data of the embedded server. */
 export function commandSettings(options: ServerOptions): Settings {
   const settings = loadSettings({
     flags: options.set ?? {},
@@ -37,15 +37,15 @@ export function commandSettings(options: ServerOptions): Settings {
 
 export interface OpenedServer {
   url: string;
-  /** For people, without the password. */
+  /** For display, without the password. */
   description: string;
   stop(): Promise<void>;
 }
 
-/** What the driver takes: an address, or the folder of a socket. */
+/** Addresses that the driver accepts: a URL, or the folder of a socket. */
 const ADDRESS = /^(postgres(ql)?:\/\/|socket:|\/)/;
 
-/** An owner that leaves while another process joins it makes one more try necessary, and seldom a third. */
+/** If the owner of the server exits while this process joins it, one more try is needed, rarely a third. */
 const MOST_TRIES = 5;
 
 export async function openServer(options: ServerOptions, say: (line: string) => void): Promise<OpenedServer> {
@@ -59,7 +59,7 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
   return openEmbedded(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), say);
 }
 
-/** Owns the embedded server of the folder, or joins the process that does, whichever is possible. */
+/** Starts the embedded server of the folder, or joins the process that runs it. */
 async function openEmbedded(dataDir: string, say: (line: string) => void): Promise<OpenedServer> {
   const description = `embedded PostgreSQL in ${dataDir}`;
   for (let tries = 1; ; tries += 1) {
@@ -88,7 +88,7 @@ export function sayDatabaseWait(wait: DatabaseWait): void {
   console.error(describeDatabaseWait(wait));
 }
 
-/** For commands that open the database without the frame of with-rowmill. */
+/** For commands that open the database without with-rowmill.ts. */
 export function whenServerAnswers<T>(
   work: () => Promise<T>,
   { databaseStartWaitMs: waitMs }: Settings,

@@ -15,12 +15,12 @@ test.each([
   ['a tarball', 'file:rowmill-1.2.3.tgz', `file:${join(project, 'rowmill-1.2.3.tgz')}`],
   ['a repository', 'git+https://example.org/rowmill.git', 'git+https://example.org/rowmill.git'],
   ['an alias of npm', 'npm:rowmill@1', '^1.2.3'],
-])('a new project gets the Rowmill that made it: %s', (_, spec, origin) => {
+])('a new project depends on the Rowmill that created it: %s', (_, spec, origin) => {
   writeFileSync(join(project, 'package.json'), JSON.stringify({ dependencies: { rowmill: spec } }));
   expect(ownOrigin('1.2.3', installed)).toBe(origin);
 });
 
-test('a new project gets the Rowmill that made it: a global installation, and a clone', () => {
+test('a new project depends on the Rowmill that created it: a global installation, and a clone', () => {
   rmSync(join(project, 'package.json'), { force: true });
   expect(ownOrigin('1.2.3', installed)).toBe('^1.2.3');
   expect(ownOrigin('1.2.3', join(project, 'clone'))).toBe(`file:${join(project, 'clone')}`);

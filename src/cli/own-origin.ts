@@ -1,5 +1,5 @@
-// Where this copy of Rowmill was installed from, so that a new project gets the same one: also before a release, from a
-// tarball or a clone.
+// Finds where this copy of Rowmill was installed from, so that a new project gets the same one, even from a tarball or
+// a clone before a release.
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ function declaredIn(project: string): string | undefined {
     };
     return read.dependencies?.rowmill ?? read.devDependencies?.rowmill;
   } catch {
-    // A global installation has no project around it.
+    // A global installation is not part of a project.
     return undefined;
   }
 }

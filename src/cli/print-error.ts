@@ -36,7 +36,7 @@ export function printError(thrown: unknown, json = false): void {
   console.error(`error: ${printable(message)} [${code}]`);
   if (hint !== '') console.error(`  ${printable(withPagePaths(hint))}`);
   console.error(`  See ${printable(withPagePaths(error.docs))}`);
-  if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
+  if (asked) console.error(`  Target: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
 }
 
 /** The pages ship with the package: shows their paths relative to the working directory, or absolute if outside. */

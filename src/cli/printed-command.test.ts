@@ -3,7 +3,7 @@ import { printedCommand } from './printed-command.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('a printed command is quoted for the shell, and names the same database', () => {
+test('a printed command is quoted for the shell and names the same database', () => {
   vi.stubEnv('npm_config_user_agent', undefined);
   expect(printedCommand(['run', 'p.ts#prices', '--out', "it's mine.csv"], { dataDir: '/tmp/a b' })).toBe(
     `rowmill run p.ts#prices --out 'it'\\''s mine.csv' --data-dir '/tmp/a b'`,
@@ -13,7 +13,7 @@ test('a printed command is quoted for the shell, and names the same database', (
   );
 });
 
-test('a printed command starts the copy of the project where npm started this one', () => {
+test('a printed command uses npx if npm started this one', () => {
   vi.stubEnv('npm_config_user_agent', 'npm/11');
   expect(printedCommand(['status'])).toBe('npx rowmill status');
 });

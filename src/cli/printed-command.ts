@@ -1,4 +1,4 @@
-// A command that a person can copy as it is printed: quoted for the shell, on the same database or server.
+// Formats a command so that it can be copied: quoted for the shell, for the same database or server.
 import { isRunByNpm } from '../platform/environment.ts';
 import type { TargetOptions } from './remote/choose-target.ts';
 
@@ -10,7 +10,7 @@ export function printedCommand(words: readonly string[], where: TargetOptions = 
     ...(databaseUrl === undefined ? [] : ['--database-url', withoutPassword(databaseUrl)]),
     ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
   ];
-  // A project's own copy is not on the path.
+  // A copy that is installed in a project is not on the path.
   return [isRunByNpm() ? 'npx rowmill' : 'rowmill', ...all.map(shellQuoted)].join(' ');
 }
 
@@ -20,7 +20,7 @@ function shellQuoted(word: string): string {
     : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The terminal may be a log that others read. */
+/** The output may end up in a log that others read. */
 function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return url;
   const parsed = new URL(url);

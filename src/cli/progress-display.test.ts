@@ -36,11 +36,11 @@ describe('the numbers', () => {
   });
 
   it.each([
-    [0, '0 items/s'],
-    [0.05, '3.0 items/min'],
-    [2.55, '2.5 items/s'],
-    [1234.4, '1,234 items/s'],
-    [Number.POSITIVE_INFINITY, '? items/s'],
+    [0, '0 rows/s'],
+    [0.05, '3.0 rows/min'],
+    [2.55, '2.5 rows/s'],
+    [1234.4, '1,234 rows/s'],
+    [Number.POSITIVE_INFINITY, '? rows/s'],
   ])('show a rate of %d per second as %s', (rate, text) => {
     expect(formatRate(rate)).toBe(text);
   });
@@ -74,22 +74,22 @@ describe('the live block', () => {
     expect(renderProgress(running(), 80, plain)).toEqual([
       'price-lookup   RUNNING   8 workers   job 0199a7c2-77aa',
       `${'█'.repeat(30)}▒${'░'.repeat(42)}  42.3%`,
-      '42,310 of 100,000 rows   812 items/s   ETA 1m 11s   elapsed 52s',
-      'done 40,100   not found 1,900   error 310   processing 64   pending 57,626',
-      'retrying 12',
-      'errors by group',
+      '42,310 of 100,000 rows   812 rows/s   ETA 1m 11s   elapsed 52s',
+      'done 40,100   not found 1,900   failed 310   assigned 64   pending 57,626',
+      'waiting to retry 12',
+      'Errors by group',
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
     ]);
   });
 
-  it('names what rows wait for: a retry is not a limit', () => {
+  it('names the reason for waiting: a retry or a rate limit', () => {
     const waiting = renderProgress(running({ retrying: 12, limited: 1595 }), 80, plain).join('\n');
-    expect(waiting).toContain('retrying 12   waiting for a limit 1,595');
+    expect(waiting).toContain('waiting to retry 12   waiting for a rate limit 1,595');
     expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).toContain(
-      ', waiting for a limit 1,595,',
+      ', waiting for a rate limit 1,595,',
     );
-    expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).not.toContain('retrying');
+    expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).not.toContain('retry');
   });
 
   it.each([
@@ -127,7 +127,7 @@ describe('the live block', () => {
     expect(text).not.toMatch(/NaN|Infinity|%/);
   });
 
-  it('says 100.0% and fills the bar only when every row is finished', () => {
+  it('shows 100.0% and a full bar only when every row is finished', () => {
     const almost = running({ total: 1_000_000, counts: { DONE: 999_999, PROCESSING: 1 } });
     expect(renderProgress(almost, 80, plain)[1]).toBe(`${'█'.repeat(72)}▒  99.9%`);
     const all = running({ total: 1_000_000, counts: { DONE: 1_000_000 } });
@@ -174,7 +174,7 @@ describe('the live block', () => {
     }
   });
 
-  it('keeps a hostile error text on its own line and powerless', () => {
+  it('keeps a hostile error text harmless and on its own line', () => {
     const errorGroups = [
       group({
         sample: `${ESC}[2J${ESC}[H${ESC}]8;;http://evil\x07click\nDONE 100%\r${ESC}c`,
@@ -239,25 +239,25 @@ describe('the summary', () => {
     });
     expect(renderSummary(snapshot, 80, plain)).toEqual([
       'price-lookup   DONE   job 0199a7c2-77aa',
-      '100,000 of 100,000 rows   took 2m 05s   800 items/s on average',
+      '100,000 of 100,000 rows   took 2m 05s   800 rows/s on average',
       '  done       97,790   97.8%',
       '  not found   1,900    1.9%',
-      '  error         310    0.3%',
-      'errors by group',
+      '  failed        310    0.3%',
+      'Errors by group',
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
     ]);
   });
 });
 
-test('the display names the limit that decides the speed, while the job runs', () => {
+test('the display names the limit that determines the speed while the job runs', () => {
   const limitedBy = 'prices (600 calls/s)';
   expect(renderPlainLine(running({ limitedBy }))).toContain(`, limited by ${limitedBy}`);
   expect(renderPlainLine(running({ limitedBy, state: 'DONE' }))).not.toContain('limited by');
 });
 
 describe('a rerun', () => {
-  it('is shown by the rows that it runs again, not by all rows of the job', () => {
+  it('shows the progress of its own rows, not of all rows of the job', () => {
     const counts = { DONE: 99_990, ERROR: 4, PENDING: 5, PROCESSING: 1, NOT_FOUND: 0 };
     const text = renderPlainLine(running({ rerun: { number: 2, ended: 9 }, counts }));
     expect(text).toContain('60.0% (run 2: 9 of 15 rows)');
@@ -266,7 +266,7 @@ describe('a rerun', () => {
     ).toContain('60.0%');
   });
 
-  it('has a summary with the speed of its own rows, and the counts of the whole job', () => {
+  it('has a summary with the rate of its own rows and the counts of the whole job', () => {
     const counts = { DONE: 99_996, ERROR: 4, PENDING: 0, PROCESSING: 0, NOT_FOUND: 0 };
     const lines = renderSummary(
       running({ state: 'DONE', rerun: { number: 2, ended: 15 }, counts, elapsedMs: 3000 }),
@@ -274,8 +274,8 @@ describe('a rerun', () => {
       plain,
     );
     expect(lines.slice(1, 4)).toEqual([
-      'run 2: 15 of 15 rows   took 3s   5.0 items/s on average',
-      'whole job, 100,000 rows',
+      'run 2: 15 of 15 rows   took 3s   5.0 rows/s on average',
+      'Whole job: 100,000 rows',
       expect.stringContaining('done'),
     ]);
   });
@@ -305,7 +305,7 @@ describe('on a terminal, the display', () => {
     expect(screenAfter(stream.text())).toEqual(['$ rowmill run', ...renderSummary(final, 79, plain), '']);
   });
 
-  it('keeps lines of the worker above the block, and the block in one piece', () => {
+  it('keeps lines of the worker above the block and the block intact', () => {
     const stream = createStream({ columns: 80, rows: 24 });
     const display = createProgressDisplay({ stream, isTty: true });
     const output = new WorkerOutput();
@@ -350,7 +350,7 @@ describe('on a terminal, the display', () => {
     }
   });
 
-  it('climbs over the rows a narrower terminal has reflowed the block into', () => {
+  it('moves up over the rows into which a narrower terminal reflowed the block', () => {
     const stream = createStream({ columns: 81, rows: 40 });
     const display = createProgressDisplay({ stream, isTty: true });
     const snapshot = running({ errorGroups: [] });
@@ -379,7 +379,7 @@ describe('on a terminal, the display', () => {
     expect(screenAfter(stream.text())).toEqual([...renderProgress(running(), 79, plain), '']);
   });
 
-  it('begins a new block after the process was stopped and continued', () => {
+  it('starts a new block after the process was stopped and continued', () => {
     const stream = createStream({ columns: 80 });
     const display = createProgressDisplay({ stream, isTty: true });
     display.update(running());
@@ -391,7 +391,7 @@ describe('on a terminal, the display', () => {
     display.finish(running());
   });
 
-  it('asks the stream whether it has colours, unless told', () => {
+  it('uses colours if the stream has them, unless the option is given', () => {
     for (const [hasColors, color, expected] of [
       [true, undefined, true],
       [false, undefined, false],
@@ -406,7 +406,7 @@ describe('on a terminal, the display', () => {
     }
   });
 
-  it('says nothing more and holds no listeners after finish', () => {
+  it('writes nothing and keeps no listeners after finish', () => {
     const before = process.listenerCount('SIGCONT');
     const stream = createStream({ columns: 80 });
     const display = createProgressDisplay({ stream, isTty: true });
@@ -442,8 +442,8 @@ describe('without a terminal, the display', () => {
     expect(stream.writes.length).toBeLessThanOrEqual(6);
     expect(stream.text()).not.toContain(ESC);
     expect(stream.writes[0]).toBe(
-      'price-lookup RUNNING 0.0% (0 of 100,000 rows), done 0, error 0, processing 0, pending 0, retrying 12, ' +
-        '812 items/s, ETA 1m 11s, elapsed 52s\n',
+      'price-lookup RUNNING 0.0% (0 of 100,000 rows), done 0, failed 0, assigned 0, pending 0, waiting to retry 12, ' +
+        '812 rows/s, ETA 1m 11s, elapsed 52s\n',
     );
   });
 
@@ -457,7 +457,7 @@ describe('without a terminal, the display', () => {
     expect(stream.writes).toHaveLength(1);
   });
 
-  it('writes a state change at once', () => {
+  it('writes a state change immediately', () => {
     const stream = createStream({});
     const display = createProgressDisplay({ stream, isTty: false });
     display.update(running({ state: 'QUEUED' }));
@@ -467,11 +467,11 @@ describe('without a terminal, the display', () => {
     expect(stream.writes[2]).toContain(' - paused by operator\n');
   });
 
-  it('ends with the summary, free of escape codes even where the stream has colours', () => {
+  it('ends with a summary without escape codes, even if the stream has colours', () => {
     const stream = createStream({ hasColors: () => true });
     const display = createProgressDisplay({ stream, isTty: false });
     display.finish(running({ state: 'CANCELLED' }));
-    expect(stream.text()).toMatch(/CANCELLED[\s\S]*took 52s[\s\S]*errors by group/);
+    expect(stream.text()).toMatch(/CANCELLED[\s\S]*took 52s[\s\S]*Errors by group/);
     expect(stream.text()).not.toContain(ESC);
   });
 });
@@ -517,7 +517,7 @@ function createStream(properties: Partial<Pick<ProgressStream, 'columns' | 'rows
   return fake as typeof fake & ProgressStream;
 }
 
-/** As much of a terminal as the display uses: carriage return, line feed, cursor up, erase line and below. */
+/** Emulates what the display uses of a terminal: carriage return, line feed, cursor up, erase line and below. */
 function screenAfter(output: string): string[] {
   const screen = [''];
   let row = 0;

@@ -21,7 +21,7 @@ export interface ProgressDisplay {
   finish(snapshot: ProgressSnapshot): void;
 }
 
-/** `process.stdout`, `process.stderr`, or any stream that pretends. */
+/** `process.stdout`, `process.stderr`, or a stream that imitates them. */
 export type ProgressStream = NodeJS.WritableStream & {
   columns?: number;
   rows?: number;
@@ -31,7 +31,7 @@ export type ProgressStream = NodeJS.WritableStream & {
 export interface ProgressDisplayOptions {
   stream: ProgressStream;
   isTty: boolean;
-  /** Asked of the stream unless given; Node's answer respects NO_COLOR, FORCE_COLOR and TERM=dumb. */
+  /** Default: the stream's `hasColors`, which in Node respects NO_COLOR, FORCE_COLOR and TERM=dumb. */
   color?: boolean;
 }
 
@@ -48,7 +48,7 @@ const HIDE_CURSOR = '\x1b[?25l';
 const SHOW_CURSOR = '\x1b[?25h';
 const WRAP_OFF = '\x1b[?7l';
 const WRAP_ON = '\x1b[?7h';
-/** Terminals that know synchronized updates show a frame at once; the others ignore the code. */
+/** Terminals with synchronized updates show a frame in one step; others ignore the code. */
 const BEGIN_FRAME = '\x1b[?2026h';
 const END_FRAME = '\x1b[?2026l';
 const ERASE_TO_LINE_END = '\x1b[K';
@@ -64,7 +64,7 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
     setImmediate(drawFrame);
     return true;
   });
-  // After a stop and a continue, the shell's lines stand below the old block: begin a new one.
+  // After a stop and a continue, lines of the shell are below the old block, so start a new one.
   const onContinue = () => {
     drawnLineWidths = [];
     frames.request();
@@ -80,8 +80,8 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
   }
 
   /**
-   * The last column stays empty: a character there leaves the cursor in a place terminals disagree about. A terminal
-   * without a known size says 0 or nothing.
+   * The last column stays empty: terminals disagree about the cursor position after a character there. A terminal
+   * without a known size reports 0 or undefined.
    */
   function usableWidth(): number {
     return Math.max(1, (stream.columns || 80) - 1);
@@ -100,7 +100,7 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
     drawnLineWidths = lines.map((line) => displayWidth(stripVTControlCharacters(line)));
   }
 
-  /** To the first row of the block. */
+  /** Moves the cursor to the first row of the block. */
   function climb(): string {
     const columns = Math.max(1, stream.columns || 80);
     const rowsUp = drawnLineWidths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
@@ -160,7 +160,7 @@ function createPlainDisplay(stream: ProgressStream): ProgressDisplay {
   };
 }
 
-/** What makes a new line worth printing: not the clock, and not the estimates that follow from it. */
+/** The values whose change is worth a new line. The clock and estimates that depend on it are not among them. */
 function changingFacts({
   state,
   total,
@@ -175,8 +175,8 @@ function changingFacts({
 }
 
 /**
- * Acts at once when the last act is long enough ago, otherwise once at the end of the interval. The timer does not
- * keep the process alive.
+ * Acts immediately if the last act is at least one interval ago, otherwise once at the end of the interval. The timer
+ * does not keep the process alive.
  */
 function limitRate(intervalMs: number, act: () => boolean) {
   let timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,7 @@
 /**
- * Turns a snapshot of a job into lines of text: the live block, the one-line form for logs, and the summary.
- * Pure: when and how the lines reach a terminal is the business of progress-display.ts. Names and error texts come
- * from outside, so each is made printable before it is measured, cut and coloured.
+ * Turns a snapshot of a job into lines of text: the live block, the one-line form for logs, and the summary. All
+ * functions are pure; progress-display.ts writes the lines. Names and error texts are untrusted, so each is made
+ * printable before it is measured, cut and coloured.
  */
 import { stripVTControlCharacters } from 'node:util';
 import { isFinished, type JobState } from '../core/jobs/job-state.ts';
@@ -23,19 +23,19 @@ export interface ProgressSnapshot {
   total: number | null;
   ingested: number;
   counts: Record<ProgressStatus, number>;
-  /** After the first run: which it is, and how many rows ended in it. */
+  /** For runs after the first: the number of the run, and the rows that finished in it. */
   rerun?: { number: number; ended: number };
   retrying: number;
-  /** Put off because a rate limit or a budget has nothing left for them. */
+  /** Rows that wait for a rate limit or a budget. */
   limited?: number;
-  /** Held back by a trial. */
+  /** Rows on hold after a test run. */
   held?: number;
   itemsPerSecond: number;
   etaMs: number | null;
   elapsedMs: number;
   errorGroups: readonly ProgressErrorGroup[];
   workers?: number;
-  /** The limit of a service that decides how fast it is. */
+  /** The service limit that determines the speed of the job. */
   limitedBy?: string | null;
   notice?: string;
 }
@@ -71,16 +71,21 @@ const STATE_STYLE: Record<JobState, Style> = {
   CANCELLED: 'magenta',
 };
 
-/** In the order in which the bar stacks them and the counts list them. */
+/** In the order of the bar and of the counts. The labels are those of the web page. */
 const STATUSES: readonly { status: ProgressStatus; label: string; style: Style; always: boolean }[] = [
   { status: 'DONE', label: 'done', style: 'green', always: true },
   { status: 'NOT_FOUND', label: 'not found', style: 'yellow', always: false },
   { status: 'SKIPPED', label: 'skipped', style: 'blue', always: false },
-  { status: 'ERROR', label: 'error', style: 'red', always: true },
+  { status: 'ERROR', label: 'failed', style: 'red', always: true },
   { status: 'CANCELLED', label: 'cancelled', style: 'magenta', always: false },
-  { status: 'PROCESSING', label: 'processing', style: 'cyan', always: true },
+  { status: 'PROCESSING', label: 'assigned', style: 'cyan', always: true },
   { status: 'PENDING', label: 'pending', style: 'dim', always: true },
 ];
+
+/** The label of a status of the API. */
+export function statusLabel(status: string): string {
+  return STATUSES.find((each) => each.status === status)?.label ?? status.toLowerCase().replace('_', ' ');
+}
 
 const FINISHED_STATUSES = STATUSES.filter(({ status }) => status !== 'PENDING' && status !== 'PROCESSING');
 const SHOWN_ERROR_GROUPS = 5;
@@ -88,7 +93,7 @@ const MAX_BAR_WIDTH = 100;
 const PHASE_MIN_WIDTH = 50;
 const FIELD_GAP = '   ';
 
-/** No line is wider than `width` columns, whatever the snapshot holds. */
+/** No line is wider than `width` columns, whatever the snapshot contains. */
 export function renderProgress(snapshot: ProgressSnapshot, width: number, options: RenderOptions): string[] {
   const lines: Line[] = [
     ...flowFields(headerFields(snapshot), width),
@@ -110,7 +115,7 @@ export function renderSummary(snapshot: ProgressSnapshot, width: number, options
   const lines: Line[] = [
     ...flowFields(headerFields(snapshot), width),
     ...flowFields([positionField(snapshot), ...pace], width),
-    ...(snapshot.rerun ? [[[`whole job, ${formatCount(snapshot.total ?? 0)} rows`, 'bold'] as Span]] : []),
+    ...(snapshot.rerun ? [[[`Whole job: ${formatCount(snapshot.total ?? 0)} rows`, 'bold'] as Span]] : []),
     ...countTable(snapshot),
     ...errorGroupLines(snapshot.errorGroups, width),
     ...noticeLines(snapshot),
@@ -118,7 +123,7 @@ export function renderSummary(snapshot: ProgressSnapshot, width: number, options
   return lines.map((line) => paintLine(line, width, options.color));
 }
 
-/** One line for logs and pipes: no escape codes, the same wording as the live block. */
+/** One line for logs and pipes: no escape codes, same wording as the live block. */
 export function renderPlainLine(snapshot: ProgressSnapshot): string {
   const percent = formatPercent(snapshot);
   const position = textOf(positionField(snapshot));
@@ -146,12 +151,12 @@ export function formatDuration(durationMs: number): string {
   return `${seconds}s`;
 }
 
-/** Slow pipelines finish less than one row a second: those read better per minute. */
+/** Rates below one row per second are shown per minute. */
 export function formatRate(itemsPerSecond: number): string {
-  if (!Number.isFinite(itemsPerSecond) || itemsPerSecond < 0) return '? items/s';
-  if (itemsPerSecond > 0 && itemsPerSecond < 1) return `${(itemsPerSecond * 60).toFixed(1)} items/min`;
-  if (itemsPerSecond > 0 && itemsPerSecond < 10) return `${itemsPerSecond.toFixed(1)} items/s`;
-  return `${formatCount(itemsPerSecond)} items/s`;
+  if (!Number.isFinite(itemsPerSecond) || itemsPerSecond < 0) return '? rows/s';
+  if (itemsPerSecond > 0 && itemsPerSecond < 1) return `${(itemsPerSecond * 60).toFixed(1)} rows/min`;
+  if (itemsPerSecond > 0 && itemsPerSecond < 10) return `${itemsPerSecond.toFixed(1)} rows/s`;
+  return `${formatCount(itemsPerSecond)} rows/s`;
 }
 
 function headerFields(snapshot: ProgressSnapshot): Line[] {
@@ -189,9 +194,9 @@ function countFields(snapshot: ProgressSnapshot): Line[] {
   const fields: Line[] = STATUSES.filter(({ status, always }) => always || snapshot.counts[status] > 0).map(
     ({ status, label, style }) => countField(label, snapshot.counts[status], style),
   );
-  if (snapshot.retrying > 0) fields.push(countField('retrying', snapshot.retrying, 'yellow'));
-  if (snapshot.limited) fields.push(countField('waiting for a limit', snapshot.limited, 'yellow'));
-  if (snapshot.held) fields.push(countField('held', snapshot.held, 'yellow'));
+  if (snapshot.retrying > 0) fields.push(countField('waiting to retry', snapshot.retrying, 'yellow'));
+  if (snapshot.limited) fields.push(countField('waiting for a rate limit', snapshot.limited, 'yellow'));
+  if (snapshot.held) fields.push(countField('on hold', snapshot.held, 'yellow'));
   return fields;
 }
 
@@ -221,7 +226,7 @@ function errorGroupLines(groups: readonly ProgressErrorGroup[], width: number): 
   }));
   const countWidth = Math.max(...shown.map(({ count }) => count.length));
   const phaseWidth = width < PHASE_MIN_WIDTH ? 0 : Math.max(...shown.map(({ phase }) => displayWidth(phase)));
-  const lines: Line[] = [[['errors by group', 'bold']]];
+  const lines: Line[] = [[['Errors by group', 'bold']]];
   for (const { count, phase, text } of shown) {
     const phaseSpan: Line =
       phaseWidth === 0 ? [] : [[`${phase}${' '.repeat(phaseWidth - displayWidth(phase))}  `, 'dim']];
@@ -278,7 +283,7 @@ function barSpans(snapshot: ProgressSnapshot, cells: number): Span[] {
   ];
 }
 
-/** Counts read while rows move between statuses may not add up; a display must not throw for it. */
+/** Counts that are read while rows change status may not add up. The display must not throw then. */
 function countOf(snapshot: ProgressSnapshot, status: ProgressStatus): number {
   return Math.max(0, snapshot.counts[status]);
 }
@@ -287,7 +292,7 @@ function countFinished(snapshot: ProgressSnapshot): number {
   return FINISHED_STATUSES.reduce((sum, { status }) => sum + countOf(snapshot, status), 0);
 }
 
-/** Position of a rerun among the rows that it runs again. Counts are those of the whole job. */
+/** Progress of the run. In a rerun, `counts` cover the whole job, so only its own rows are counted here. */
 function positionOf(snapshot: ProgressSnapshot): { finished: number; total: number | null } {
   const { rerun, total } = snapshot;
   if (!rerun) return { finished: countFinished(snapshot), total };
@@ -305,7 +310,7 @@ function formatPercent(snapshot: ProgressSnapshot): string | null {
   return total ? percentText(finished, total) : null;
 }
 
-/** Rounded, but 100.0% means all of them and 0.0% means none. */
+/** Rounded, but 100.0% means all rows and 0.0% means none. */
 function percentText(part: number, total: number): string {
   if (part <= 0) return '0.0%';
   if (part >= total) return '100.0%';
@@ -313,7 +318,7 @@ function percentText(part: number, total: number): string {
   return tenths === 0 ? '<0.1%' : `${(Math.min(999, tenths) / 10).toFixed(1)}%`;
 }
 
-/** Sets fields side by side and starts a new line where the next one would not fit. */
+/** Places fields side by side and starts a new line where the next one does not fit. */
 function flowFields(fields: readonly Line[], width: number): Line[] {
   const lines: Span[][] = [];
   let used = 0;
@@ -361,7 +366,7 @@ const MAX_TEXT_LENGTH = 1000;
 
 /**
  * One line of text that cannot steer a terminal: without escape sequences, control characters, line breaks,
- * invisible and direction-changing characters. Cut to a length no terminal is wide enough to show.
+ * invisible and direction-changing characters. Cut to a length that no terminal can show.
  */
 export function printable(text: string): string {
   return stripVTControlCharacters(text.slice(0, MAX_TEXT_LENGTH))
@@ -376,8 +381,8 @@ const WIDE =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18d08}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}])$/u;
 
 /**
- * Columns a text without escape codes takes. Terminals disagree about emoji sequences, so this adds up the code
- * points, which is the most any of them uses: a line may be cut a little early but does not wrap.
+ * Columns of a text without escape codes. Terminals disagree about emoji sequences, so this adds up the code points,
+ * which is the most that any terminal uses: a line may be cut a little early but never wraps.
  */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;

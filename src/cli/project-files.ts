@@ -1,17 +1,17 @@
-// The files of a new project, as `rowmill init` writes them: those of the folder template, and a package.json. They have
-// to run as they are: test/cli/init.test.ts checks their types and runs their test and their pipeline.
+// Files of a new project: those of the folder template, and a package.json. They must run without changes:
+// test/cli/init.test.ts checks their types and runs their test and their pipeline.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** As in package.json of Rowmill itself. */
+/** The same versions as in Rowmill's own package.json. */
 const NODE_VERSIONS = '^20.19.0 || >=22.12.0';
 const TEMPLATE = new URL('../../template/', import.meta.url);
-/** npm leaves out files of the first name when it packs a package. */
+/** Names in the template and in the project. npm does not pack a file named .gitignore. */
 const PACKED_NAMES: Record<string, string> = { gitignore: '.gitignore' };
 
 export interface ProjectOptions {
   /** Name of the package. */
   name: string;
-  /** Where npm gets Rowmill from: a range of versions, or the file or folder that this one came from. */
+  /** Version range, file or folder from which npm installs Rowmill. */
   rowmill: string;
 }
 
@@ -43,7 +43,7 @@ function packageJson({ name, rowmill }: ProjectOptions): Record<string, unknown>
   };
 }
 
-/** A package.json that exists, with the scripts and dependencies of a project that it lacks. */
+/** Adds missing scripts and dependencies to an existing package.json. */
 export function completePackageJson(existing: string, options: ProjectOptions): string {
   const wanted = packageJson(options);
   const given = JSON.parse(existing) as Record<string, Record<string, string> | undefined>;
@@ -51,7 +51,7 @@ export function completePackageJson(existing: string, options: ProjectOptions): 
   const known = { ...dependencies, ...devDependencies };
   const lacks = (all: object): object =>
     Object.fromEntries(Object.entries(all).filter(([name]) => known[name] === undefined));
-  // The script that `npm init` writes is not a test.
+  // `npm init` writes a placeholder for the test script.
   const { test, ...others } = scripts;
   const own = test === undefined || test.includes('no test specified') ? others : scripts;
   const complete = {

@@ -1,4 +1,4 @@
-// The options that choose rows of a job, for commands that export or reprocess them.
+// Options that select rows of a job, for commands that list, export or rerun them.
 import type { Command } from 'commander';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
 import type { RowStatus } from '../core/files/export-row.ts';
@@ -15,12 +15,12 @@ type JobWithPhases = { jobId: string; phases: readonly string[] };
 
 export function withRowFilter(target: Command): Command {
   return target
-    .option('--status <statuses>', 'only rows of these, such as ERROR,NOT_FOUND', (text: string) =>
+    .option('--status <statuses>', 'Only rows with these statuses, such as ERROR,NOT_FOUND', (text: string) =>
       text.split(','),
     )
-    .option('--phase <name>', 'only rows that ended in this phase')
-    .option('--group <signature>', 'only rows of this error group (rowmill errors --json)')
-    .option('--search <text>', 'only rows that hold this text');
+    .option('--phase <name>', 'Only rows that finished in this phase')
+    .option('--group <signature>', 'Only rows of this error group, as `rowmill errors` lists it')
+    .option('--search <text>', 'Only rows that contain this text');
 }
 
 export function rowFilterOf(
@@ -33,7 +33,7 @@ export function rowFilterOf(
     ...(group !== undefined && { errorGroup: group }),
     ...(search !== undefined && { search }),
   };
-  // Here, so that a mistake is the same error for every command, over a server or not.
+  // Checked here so that every command reports the same error, on the database and over a server.
   checkExportFilter(filter);
   return filter;
 }

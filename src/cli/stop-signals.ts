@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once.
+// Ctrl-C and SIGTERM: the first signal starts an orderly stop, the second one exits immediately.
 
 export interface StopSignals {
   signal: AbortSignal;
@@ -12,7 +12,7 @@ export function listenForStop(onSecond: () => void, say: (line: string) => void)
       onSecond();
       process.exit(130);
     }
-    say(`${name}: finishing what is running; press again to stop at once`);
+    say(`${name}: finishing work in progress; press Ctrl-C again to stop immediately`);
     controller.abort();
   };
   process.on('SIGINT', onSignal);

@@ -1,4 +1,4 @@
-// Rows of text as aligned columns. Numbers stand on the right, as far as a column has nothing else.
+// Formats rows of text as aligned columns. A column with only numbers is aligned to the right.
 import { printable } from './progress-lines.ts';
 
 export function textTable(headers: readonly string[], rows: readonly (readonly string[])[]): string[] {

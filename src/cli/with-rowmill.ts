@@ -1,4 +1,4 @@
-// The frame of every command that works on the database itself: opens the server and the door, and closes both.
+// Opens the database and a Rowmill on it for the duration of a command.
 import { openRowmill, type Rowmill } from '../open-rowmill.ts';
 import {
   commandSettings,
@@ -9,7 +9,7 @@ import {
 } from './open-server.ts';
 
 export interface FrameOptions {
-  /** What the embedded server says while it starts. Default: nothing. */
+  /** Receives what the embedded server logs while it starts. Default: nothing is logged. */
   say?: (line: string) => void;
 }
 

@@ -1,5 +1,5 @@
-// Output of the worker process of a command: its log, and what handlers print. While a block of progress is drawn on the
-// terminal, whole lines appear above it; before and after they are passed on as they come.
+// Output of the worker process of a command: its log and the output of handlers. While the progress block is drawn on
+// the terminal, whole lines appear above it; before and after, the text is passed on unchanged.
 
 export class WorkerOutput {
   #unfinished = '';
@@ -18,7 +18,7 @@ export class WorkerOutput {
     this.#print = print;
   }
 
-  /** Nothing is drawn any more. */
+  /** The progress block is no longer drawn. */
   end(): void {
     this.#print = null;
     this.write('');

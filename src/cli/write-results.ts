@@ -1,10 +1,10 @@
-// Results of a job to a file whose name says the format.
+// Writes the results of a job to a file, in the format of its extension.
 import { type FileRequest, writeExportFile } from '../export/write-file.ts';
 import { contextOf, type Rowmill } from '../open-rowmill.ts';
 import { formatOfPath } from './format-of-path.ts';
 import { writingTo } from './writing-to.ts';
 
-/** How many rows. */
+/** Returns the number of rows. */
 export async function writeResults(
   path: string,
   rowmill: Rowmill,

@@ -1,4 +1,4 @@
-// Writes what a person asked for, and says where when the disk does not take it.
+// Turns file system errors of an export into an error that names the file.
 import { pipeline } from 'node:stream/promises';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
@@ -17,7 +17,7 @@ export async function writingTo<Result>(place: string, work: () => Promise<Resul
   }
 }
 
-/** A reader that has enough, such as `head`, closes the pipe: that is not a failure. */
+/** A closed pipe is not an error: `head`, for example, closes it after enough lines. */
 export async function writeToStdout(bytes: AsyncIterable<Uint8Array>): Promise<void> {
   await writingTo('to standard output', () => pipeline(bytes, process.stdout, { end: false })).catch(
     (error: NodeJS.ErrnoException) => {

@@ -1,8 +1,8 @@
-// What the client is made of has to run in a browser: nothing of Node is imported, by it or by what it imports.
+// The client must run in a browser, so neither it nor its imports may use Node.
 import { expect, test } from 'vitest';
 import { readSources } from '../../test/support/read-sources.ts';
 
-test('the client and all that it imports use nothing of Node', () => {
+test('the client and its imports do not use Node', () => {
   const sources = new Map(readSources().map((source) => [source.path, source]));
   const reached = new Set<string>(['src/client/index.ts']);
   const outside = new Set<string>();

@@ -1,5 +1,5 @@
-// The typed client: one method per line of the route table, and what is more than one request: uploads with progress,
-// events, pages. Runs in browsers and in Node.
+// The typed client: one method per route, plus uploads with progress, event streams and paging. Runs in browsers and
+// Node.
 import { honoursKey } from '../contract/idempotency.ts';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
@@ -14,21 +14,21 @@ import { sendInParts } from './send-in-parts.ts';
 import { type Connection, sendRequest } from './send-request.ts';
 
 export interface ClientOptions {
-  /** Where the server is, with a path when it has one. In a browser '' is the server of the page. */
+  /** URL of the server, with its path if it has one. In a browser, '' is the server of the page. */
   baseUrl: string;
-  /** rmk_…; without it the browser's session counts. */
+  /** rmk_…; without it, the session of the browser is used. */
   apiKey?: string | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Compares answers with the contract: for tests, and for servers of another version. */
+  /** Checks responses against the contract, for tests and for servers of another version. */
   validate?: boolean | undefined;
-  /** Further tries of requests that are safe to repeat. Default 3. */
+  /** Maximum retries of requests that are safe to repeat. Default 3. */
   maxRetries?: number | undefined;
-  /** A server that asks for more patience is not waited for. Default 30,000. */
+  /** If the server asks for a longer wait, the request fails. Default 30,000. */
   maxRetryWaitMs?: number | undefined;
 }
 
-/** Routes whose answers are pages. */
+/** Routes that return pages. */
 export type PagedRouteName = {
   [Name in RouteName]: Answered<Routes[Name]> extends { items: unknown[]; next: string | null }
     ? Name
@@ -37,35 +37,35 @@ export type PagedRouteName = {
 export type ItemOf<Name extends PagedRouteName> =
   Answered<Routes[Name]> extends { items: (infer Item)[] } ? Item : never;
 
-/** Routes whose answers are files. */
+/** Routes that return files. */
 export type DownloadRouteName = {
   [Name in RouteName]: Answered<Routes[Name]> extends Download ? Name : never;
 }[RouteName];
 
 export interface Client extends RouteMethods {
-  /** Makes a job of a file. The job is all that createJob takes but rows. */
+  /** Creates a job from a file. `job` has the fields of createJob, except rows. */
   upload(
     file: UploadFile,
     job: Given<Routes['createJob']>,
     options?: UploadOptions,
   ): Promise<Answered<Routes['createJob']>>;
-  /** How a file would be read; nothing is kept. */
+  /** Shows how a file would be read. Nothing is stored. */
   preview(
     file: UploadFile,
     given?: Given<Routes['previewJob']>,
     options?: UploadOptions,
   ): Promise<Answered<Routes['previewJob']>>;
-  /** A job until it has ended, over as many connections as it takes. The last event says how. */
+  /** Follows a job until it finishes, reconnecting as needed. The last event has the outcome. */
   follow(jobId: string, options?: StreamOptions): AsyncGenerator<FollowedEvent>;
-  /** All jobs and counters of the caller, or with `all` those of everybody, until the signal fires. */
+  /** Events of all jobs and counters of the caller, or of all users with `all`, until the signal aborts. */
   events(options?: StreamOptions & { all?: boolean | undefined }): AsyncGenerator<StreamedEvent>;
-  /** Items of all pages, each page asked for when the one before is used up. */
+  /** Items of all pages. Each page is requested when the previous one is used up. */
   pages<Name extends PagedRouteName>(
     name: Name,
     given: Given<Routes[Name]>,
     options?: CallOptions,
   ): AsyncGenerator<ItemOf<Name>>;
-  /** An export or a file of a job. */
+  /** Downloads an export or a file of a job. */
   download<Name extends DownloadRouteName>(
     name: Name,
     given: Given<Routes[Name]>,
@@ -80,7 +80,7 @@ export function createClient(options: ClientOptions): Client {
     base: withoutTrailing(options.baseUrl, '/'),
     apiKey: options.apiKey,
     headers: options.headers ?? {},
-    // Browsers refuse it when it is called as a method of something else.
+    // Browsers throw if fetch is called as a method of another object.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     isOwnFetch: options.fetch === undefined,
     maxRetries: options.maxRetries ?? 3,
@@ -130,7 +130,7 @@ async function* readPages(
     const { items, next } = (await ask(page, options)) as { items: never[]; next: string | null };
     yield* items;
     if (next === null) return;
-    // Where the first page began is part of the cursor.
+    // The cursor already contains the start of the first page.
     const { fromSeq: _, ...rest } = page;
     page = { ...rest, cursor: next };
   }
@@ -172,14 +172,17 @@ async function readAnswer(route: Route, response: Response, validate: boolean): 
   try {
     answer = JSON.parse(text);
   } catch {
-    throw unexpectedAnswer(`${route.path} answered what is not JSON: ${text.slice(0, 100)}`, response.status);
+    throw unexpectedAnswer(
+      `${route.path} returned a response that is not JSON: ${text.slice(0, 100)}`,
+      response.status,
+    );
   }
   if (!validate) return answer;
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw unexpectedAnswer(
-    `${route.path} answered something else than its contract: ${issue?.path.join('.')}: ${issue?.message}`,
+    `${route.path} returned a response that does not match its schema: ${issue?.path.join('.')}: ${issue?.message}`,
     response.status,
   );
 }

@@ -1,5 +1,5 @@
-// Server-sent events as an async iterator that outlives its connections: it comes back with the id of the last event it
-// saw, after a pause that grows. A server that stays silent for too long is taken for gone.
+// Server-sent events as an async iterator that survives lost connections: it reconnects with the id of the last event,
+// after a growing pause. A server that is silent for too long is treated as disconnected.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { EVENT_KINDS } from '../contract/event-kinds.ts';
 import type { CounterEvent, JobEvent, ProgressEvent } from '../contract/events.ts';
@@ -10,44 +10,44 @@ import { randomFraction, waitMs } from './surroundings.ts';
 
 export type FollowedEvent =
   | ({ type: 'lifecycle' } & JobEvent)
-  /** Has no position: the next one says it all. */
+  /** Has no position, because the next progress event replaces it. */
   | ({ type: 'progress' } & ProgressEvent);
 
-/** On the stream of all jobs counters are told of too. */
+/** The stream of all jobs also has events of counters. */
 export type StreamedEvent = FollowedEvent | ({ type: 'counter' } & CounterEvent);
 
 export interface StreamOptions {
   signal?: AbortSignal | undefined;
-  /** Of an event that was seen before; events after it come first. */
+  /** Id of the last event that was received before; the stream starts after it. */
   lastEventId?: number | undefined;
-  /** Told when the server has no longer all events since the last one: who keeps a picture of jobs has to look again. */
+  /** Called if the server no longer has all events since the last one. A caller that caches jobs must reload them. */
   onMissed?: (() => void) | undefined;
-  /** Told whenever events come again, also the first time. */
+  /** Called on every connection, including the first. */
   onConnect?: (() => void) | undefined;
-  /** Told of each pause between two connections. */
+  /** Called before each pause between two connections. */
   onReconnect?: ((reason: unknown, waitMs: number) => void) | undefined;
-  /** Without a sign for so long, the connection is made anew. Default: twice what the server says, and a little more. */
+  /** Silence after which the client reconnects. Default: twice the heartbeat of the server, plus one second. */
   silentMs?: number | undefined;
 }
 
-/** Until the stream is open, and for servers that do not say how often they give a sign. */
+/** Allowed silence until the stream is open, and for servers that do not announce their heartbeat. */
 const SILENT_MS = 20_000;
-/** A sign that comes this late is not missing. */
+/** Tolerance for a late heartbeat. */
 const LATE_MS = 1000;
 
-/** Silence after which a server that gives a sign this often is taken for gone: one sign may get lost. */
+/** Silence after which a server with this heartbeat is treated as disconnected. One heartbeat may get lost. */
 export function silenceMs(heartbeatMs: number): number {
   return 2 * heartbeatMs + LATE_MS;
 }
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_MAX_MS = 15_000;
 
-/** Ends only by its signal, or when the caller may not see the events. */
+/** Ends only when its signal aborts, or if the caller may not see the events. */
 export async function* readEvents(
   connection: Connection,
   address: string,
   options: StreamOptions,
-  /** Called whenever a stream is open; what it gives is put before its events. */
+  /** Called whenever a stream opens. The events it returns come before those of the stream. */
   onOpen: () => Promise<FollowedEvent[]> = async () => [],
 ): AsyncGenerator<StreamedEvent> {
   const place: Place = { lastEventId: options.lastEventId, firstWaitMs: BACKOFF_FIRST_MS };
@@ -74,15 +74,15 @@ export async function* readEvents(
   }
 }
 
-/** What outlives a connection. */
+/** State that survives a connection. */
 interface Place {
-  /** Of the last event that the caller has had, or where the stream began. */
+  /** Id of the last event that the caller received, or the start of the stream. */
   lastEventId: number | undefined;
-  /** As the server asks for it. */
+  /** The retry delay that the server requests. */
   firstWaitMs: number;
 }
 
-/** Refusals stay what they are; everything else is a connection that ended. */
+/** False for refusals, which would be repeated. Everything else counts as a lost connection. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof RowmillApiError)) return true;
   return error.status === 0 || error.status >= 500 || error.status === 429;
@@ -133,7 +133,7 @@ async function* readOnce(
       if (done) return;
       const { event: kind, data, id } = value;
       if (kind === 'open') {
-        // From here on nothing can get lost between two connections.
+        // From this id on, no event can get lost between two connections.
         place.lastEventId = numberOf(id) ?? place.lastEventId;
         const { missed, heartbeatMs } = JSON.parse(data) as { missed?: boolean; heartbeatMs?: number };
         if (missed) options.onMissed?.();
@@ -147,14 +147,14 @@ async function* readOnce(
       isOpen = true;
       const event = toEvent(kind, data);
       if (!event) continue;
-      // Before it is handed over: who leaves in the middle of it has had it.
+      // Set before the yield: a consumer that stops here has received the event.
       place.lastEventId = numberOf(id) ?? place.lastEventId;
       yield event;
     }
   } finally {
     silence.stop();
     options.signal?.removeEventListener('abort', end);
-    // The consumer may have stopped in the middle: the connection is let go.
+    // The consumer may have stopped early, so close the connection.
     ended.abort();
   }
 }
@@ -164,7 +164,7 @@ function watchSilence(
   onSilence: () => void,
 ): {
   stream: () => TransformStream<Uint8Array, Uint8Array>;
-  /** From now on silence may last this long. */
+  /** Sets the allowed silence from now on. */
   allow: (ms: number) => void;
   stop: () => void;
 } {
@@ -194,7 +194,7 @@ function numberOf(id: string | undefined): number | undefined {
   return id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined;
 }
 
-/** Null for kinds that a newer server may have. */
+/** Null for unknown kinds, which a newer server may send. */
 function toEvent(kind: string | undefined, data: string): StreamedEvent | null {
   const parsed = JSON.parse(data) as never;
   if (kind === 'progress') return { type: 'progress', ...(parsed as ProgressEvent) };

@@ -1,4 +1,4 @@
-// One job until the end of the generation that it is in.
+// Follows one job until its current generation finishes.
 import type { ProgressEvent } from '../contract/events.ts';
 import { isFinished } from '../core/jobs/job-state.ts';
 import { type FollowedEvent, readEvents, type StreamOptions } from './follow-events.ts';
@@ -8,8 +8,8 @@ import type { Connection } from './send-request.ts';
 const LAST_KINDS: readonly string[] = ['job.finished', 'job.failed', 'job.deleted'];
 
 /**
- * The job is looked at whenever a stream is open, so that an end that nobody tells any more is seen too: it was before the
- * first stream, or the server has no longer all events. The first event says how it stands, the last one how it ended.
+ * Reads the job whenever a stream opens, because the event of its end may be missing: the job finished before the first
+ * stream, or the server no longer has all events. The first event has the current state, the last one the outcome.
  */
 export async function* followJob(
   connection: Connection,
@@ -25,7 +25,7 @@ export async function* followJob(
     const job = await getJob({ jobId }, { signal: options.signal });
     if (!wasOpen) generation = job.generation;
     const isOver = isFinished(job.state) || job.generation > generation;
-    // Otherwise the event that says so is about to come.
+    // Otherwise the event of the end is still to come.
     endedUntold = isOver && (!wasOpen || missed);
     wasOpen = true;
     const { state, itemCount, counts, perSecond, rateWindowMs, cost, workers } = job;
@@ -52,7 +52,7 @@ export async function* followJob(
     yield event;
     if (endedUntold) return;
     if (event.type === 'progress') continue;
-    // Events of an earlier generation may be told again; one of the next says that this one is over.
+    // Events of an earlier generation may be repeated; an event of a later one means that this one is over.
     const isLast = LAST_KINDS.includes(event.kind) && event.generation >= generation;
     if (isLast || event.generation > generation) return;
   }

@@ -1,4 +1,4 @@
-// rowmill/client: what programs use to speak to a server.
+// rowmill/client: the API client for programs.
 export {
   type Client,
   type ClientOptions,

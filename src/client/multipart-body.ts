@@ -1,4 +1,5 @@
-// A multipart body of the field `job` and the part `file`, made while it is sent: the file is never held whole.
+// A multipart body of the field `job` and the part `file`, streamed so that the file is never held in memory as a
+// whole.
 import { randomFraction } from './surroundings.ts';
 
 export interface MultipartBody {
@@ -26,7 +27,7 @@ export function multipartBody(
           await chunks.return(undefined);
         },
       },
-      // Nothing is read ahead: progress is what was asked for by the connection.
+      // Nothing is read ahead, so progress counts only bytes that the connection requested.
       { highWaterMark: 0 },
     ),
   };
@@ -54,7 +55,7 @@ async function* parts(
   yield encoder.encode(`\r\n--${boundary}--\r\n`);
 }
 
-/** As browsers write names of files. */
+/** Escapes file names as browsers do. */
 function quoted(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

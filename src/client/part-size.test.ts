@@ -18,14 +18,14 @@ it('stays at a mebibyte for a small file, and grows with the parts of a large on
   ).toBe(Math.ceil(1e10 / 1000));
 });
 
-it('halves when a part was cut, and is doubled again only after a row of parts that arrived', () => {
+it('halves after a broken part, and doubles again only after a series of parts that arrived', () => {
   const cut = after(50 * MIB, [false, false]);
   expect(cut.bytes).toBe(MIB / 4);
   expect(after(50 * MIB, [true, true, true, true, true, true, true], cut).bytes).toBe(MIB / 4);
   expect(after(50 * MIB, [true, true, true, true, true, true, true, true], cut).bytes).toBe(MIB / 2);
 });
 
-it('never makes more parts than a server takes, however often it is cut', () => {
+it('never needs more parts than a server accepts, however often parts break', () => {
   for (const fileBytes of [MIB, 1e9, 1e11, 5e11]) {
     const { bytes } = after(
       fileBytes,

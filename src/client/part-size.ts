@@ -1,19 +1,19 @@
-// How large the next part of an upload is. A part that was cut is sent again as a whole, so parts become smaller where
-// connections break, and larger where they do not.
+// Size of the next part of an upload. A part whose connection breaks is sent again as a whole, so parts shrink on
+// unreliable connections and grow on reliable ones.
 
-/** What a part costs besides its bytes does not matter from here on. */
+/** Large enough that the overhead of a part does not matter. */
 const FIRST_BYTES = 1_048_576;
 const LEAST_BYTES = 65_536;
 const MOST_BYTES = 33_554_432;
-/** So that a large file has not too many parts, and not even over the worst connection more than the server takes. */
+/** Target number of parts of a large file, and the most that a server accepts, even over the worst connection. */
 const PARTS_WANTED = 1000;
 const PARTS_MOST = 10_000;
-/** Parts that arrive in a row before a larger one is tried, where one has been cut. */
+/** After a broken part, parts that must arrive in a row before the size grows. */
 const WELL_AFTER_CUT = 8;
 
 export interface PartSize {
   bytes: number;
-  /** How many arrived since it was changed. */
+  /** Parts that arrived since the size changed. */
   well: number;
   wasCut: boolean;
 }

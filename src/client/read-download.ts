@@ -1,17 +1,17 @@
-// An answer that is a file.
+// Reads a response that is a file.
 
 export interface Download {
   name: string;
   contentType: string;
-  /** Null: not known before the end. */
+  /** Null if the size is not known in advance. */
   bytes: number | null;
-  /** Has to be read or cancelled. */
+  /** Must be read or cancelled. */
   stream: ReadableStream<Uint8Array>;
 }
 
 export function readDownload(response: Response): Download {
   const length = response.headers.get('content-length');
-  // A length says nothing about what comes out of a compressed answer.
+  // The length of a compressed response is not the length of its content.
   const isPlain = response.headers.get('content-encoding') === null;
   return {
     name: nameOf(response.headers.get('content-disposition') ?? ''),
@@ -21,7 +21,7 @@ export function readDownload(response: Response): Download {
   };
 }
 
-/** RFC 6266: the encoded name first. What could lead to another folder is taken out. */
+/** RFC 6266: prefers the encoded name. Removes characters that could lead to another folder. */
 function nameOf(disposition: string): string {
   const encoded = /filename\*=UTF-8''([^;\s]+)/i.exec(disposition)?.[1];
   const plain = /filename="([^"]*)"/i.exec(disposition)?.[1];

@@ -1,11 +1,11 @@
-// What is given to a method of the client and what comes back, by route: parameters, query and body are one object.
+// Arguments and results of the client's methods, by route. Parameters, query and body are merged into one object.
 import type { z } from 'zod';
 import { versionedPath } from '../contract/api-version.ts';
 import type { AnswerOf, Route } from '../contract/route.ts';
 import type { RouteName, Routes } from '../contract/routes.ts';
 import type { Download } from './read-download.ts';
 
-/** In addresses numbers, flags and lists are texts; here they are what they are. */
+/** Numbers, flags and lists are strings in a URL, but keep their types here. */
 type GivenText<Schema> = Schema extends z.ZodObject
   ? {
       [Key in keyof z.input<Schema>]:
@@ -28,14 +28,14 @@ export type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** The same key again is the same request: with it a POST may be sent again when the answer got lost. Some routes refuse it. */
+  /** Makes a POST safe to repeat if its response got lost: the same key is the same request. Some routes refuse it. */
   idempotencyKey?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Sees the answer before it is read, for its headers. */
+  /** Receives the response before its body is read, for its headers. */
   onAnswer?: ((response: Response) => void) | undefined;
 }
 
-/** Nothing has to be given where everything may be left out. */
+/** The argument is optional if all its fields are. */
 export type RouteMethod<R extends Route> =
   object extends Given<R>
     ? (given?: Given<R>, options?: CallOptions) => Promise<Answered<R>>
@@ -49,7 +49,7 @@ export interface SplitCall {
   body: Record<string, unknown> | undefined;
 }
 
-/** Which of what was given goes where. */
+/** Splits the arguments into path, query and body. */
 export function splitCall(route: Route, given: Readonly<Record<string, unknown>>): SplitCall {
   const inPath = new Set<string>();
   const path = versionedPath(route.path).replace(/:([A-Za-z]+)/g, (_, name: string) => {
@@ -60,7 +60,7 @@ export function splitCall(route: Route, given: Readonly<Record<string, unknown>>
   const body: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || inPath.has(name)) continue;
-    // Without a body whatever is not known is sent as well, and refused by the server with its reason.
+    // Without a body, unknown fields go into the query, so that the server refuses them with a reason.
     if (route.body === undefined || (route.query && name in route.query.shape)) {
       for (const each of Array.isArray(value) ? (value as unknown[]) : [value])
         query.append(name, String(each));

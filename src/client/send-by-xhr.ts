@@ -1,10 +1,10 @@
-// A request by the browser's XMLHttpRequest, which alone tells how much of its body was sent.
+// Sends a request by XMLHttpRequest, the only browser API that reports upload progress.
 
 import type { CallOptions } from './route-call.ts';
 import { apiErrorOf, unreachable } from './rowmill-api-error.ts';
 import { type Connection, headersOf } from './send-request.ts';
 
-/** What is used of it. */
+/** The used part of XMLHttpRequest. */
 interface XhrLike {
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
@@ -26,7 +26,7 @@ export interface XhrRequest {
   onUploaded: (loaded: number, total: number) => void;
 }
 
-/** Null where there is none, or where the caller has a fetch of their own. */
+/** Null if XMLHttpRequest does not exist, or if the caller provides its own fetch. */
 export function xhrOf(connection: Connection): XhrLike | null {
   const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XhrLike };
   return connection.isOwnFetch && XMLHttpRequest ? new XMLHttpRequest() : null;

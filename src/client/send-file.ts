@@ -1,5 +1,5 @@
-// A file and what is to be done with it, with progress: as the browser tells it, elsewhere counted as the connection takes
-// the bytes.
+// Uploads a file with its options and reports progress: from XMLHttpRequest in browsers, elsewhere by counting the
+// bytes that the connection takes.
 import { honoursKey } from '../contract/idempotency.ts';
 import type { Route } from '../contract/route.ts';
 import { multipartBody } from './multipart-body.ts';
@@ -10,7 +10,7 @@ import { type Connection, type Request, sendRequest } from './send-request.ts';
 
 type Bytes = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
 
-/** A function can be asked again, so that the upload can be tried again. */
+/** With a function for `bytes`, the upload can be retried. */
 export interface NamedBytes {
   name: string;
   bytes: Bytes | (() => Bytes);
@@ -21,21 +21,20 @@ export type UploadFile = Blob | NamedBytes;
 
 export interface UploadProgress {
   sent: number;
-  /** Null: not known. */
+  /** Null if unknown. */
   total: number | null;
-  /** Of a file in parts: how much the server has, whatever happens. The rest of what was sent may have to be sent again. */
+  /** Upload in parts: bytes that the server has stored. Other sent bytes may have to be sent again. */
   kept?: number | undefined;
-  /** The connection was cut, and the part is about to be sent again. */
+  /** The connection broke, and the part is about to be sent again. */
   isCut?: boolean | undefined;
 }
 
 export interface UploadOptions extends CallOptions {
   onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** For a Blob that has none. */
+  /** Name for a Blob without one. */
   fileName?: string | undefined;
   /**
-   * Sends a Blob in parts. Given again, the same point goes on with what is there instead of beginning anew. Only for
-   * uploads that make a job.
+   * Sends a Blob in parts. A later call with the same point resumes the upload. Only for uploads that create a job.
    */
   resumable?: true | ResumePoint | undefined;
 }
@@ -53,7 +52,7 @@ export async function sendFile(
     const form = new FormData();
     form.append('job', JSON.stringify(body));
     form.append('file', file, nameOf(file, options));
-    // What is around the file counts as well: never more than the file itself.
+    // The browser also counts the multipart envelope, so subtract it.
     const onUploaded = (loaded: number, total: number): void =>
       options.onProgress?.({ sent: Math.max(0, loaded - (total - file.size)), total: file.size });
     return sendByXhr(xhr, connection, { method: route.method, address, body: form, onUploaded }, options);
@@ -61,14 +60,14 @@ export async function sendFile(
   const { name, bytes, size } = file instanceof Blob ? ofBlob(file, options) : file;
   const total = size ?? null;
   const isFunction = typeof bytes === 'function';
-  // Some versions of Node go on reading a body that nobody sends any more.
+  // Some versions of Node keep reading a body after its request failed.
   const over = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, over.signal]) : over.signal;
   let broken: { error: unknown } | null = null;
   const guarded = async function* (source: Bytes): AsyncGenerator<Uint8Array> {
     try {
       for await (const chunk of iterate(source)) {
-        // Not an end: what was sent so far must not look like a whole file.
+        // Throw instead of returning, so that the server does not take a part for the whole file.
         signal.throwIfAborted();
         yield chunk;
       }
@@ -90,7 +89,7 @@ export async function sendFile(
   try {
     return await sendRequest(connection, request, options);
   } catch (error) {
-    // The file could not be read: the server has nothing to do with it.
+    // Report an error of reading the file rather than the failed request that it caused.
     throw (broken as { error: unknown } | null)?.error ?? error;
   } finally {
     over.abort();
@@ -105,7 +104,7 @@ export function nameOf(blob: Blob, options: UploadOptions): string {
   return options.fileName ?? (blob as { name?: string }).name ?? 'file';
 }
 
-/** Streams of some browsers cannot be iterated. */
+/** Some browsers have streams that are not async iterable. */
 async function* iterate(bytes: Bytes): AsyncGenerator<Uint8Array> {
   if (Symbol.asyncIterator in bytes) {
     yield* bytes;

@@ -1,5 +1,5 @@
-// A file in parts, so that it can go on where it stopped: after a pause, or a connection that was cut. How much is there is
-// what the server says, never what was sent.
+// Uploads a file in parts, so that it can resume after a pause or a lost connection. The offset always comes from the
+// server, never from the bytes sent.
 import type { z } from 'zod';
 import type { upload } from '../contract/uploads.ts';
 import { FIRST_PART, sizeAfterPart } from './part-size.ts';
@@ -12,7 +12,7 @@ import { waitMs } from './surroundings.ts';
 
 type Upload = z.infer<typeof upload>;
 
-/** Kept by whoever may want to go on with it: in it stands which upload it is. */
+/** Identifies an upload. Keep it to resume the upload later. */
 export interface ResumePoint {
   uploadId: string | null;
 }
@@ -23,7 +23,7 @@ export interface PartsOptions extends Pick<CallOptions, 'signal' | 'headers'> {
 
 type UploadMethods = Pick<RouteMethods, 'createUpload' | 'getUpload'>;
 
-/** The id of the upload, with all of the file. */
+/** Returns the id of the upload once the server has the whole file. */
 export async function sendInParts(
   connection: Connection,
   methods: UploadMethods,
@@ -79,7 +79,7 @@ async function beginOrGoOn(
   if (point.uploadId !== null) {
     try {
       const known = await getUpload({ uploadId: point.uploadId }, options);
-      // Another file of the same name is not gone on with.
+      // A different size means another file of the same name, which needs a new upload.
       if (known.bytes === file.size) return known;
     } catch (error) {
       if (!(error instanceof RowmillApiError) || error.code !== 'UPLOAD_NOT_FOUND') throw error;
@@ -117,7 +117,7 @@ async function sendPart(
   return (await response.json()) as Upload;
 }
 
-/** Browsers have it only where the connection is safe anyway. */
+/** Browsers have crypto.subtle only over a secure connection, so the digest is optional. */
 async function digestOf(bytes: ArrayBuffer): Promise<Record<string, string>> {
   const { subtle } = globalThis.crypto ?? {};
   if (!subtle) return {};

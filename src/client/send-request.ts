@@ -1,5 +1,5 @@
-// One request to the server: its address, who asks, and another try where that is safe. Safe are requests that change
-// nothing and those with an idempotency key that their route honours.
+// Sends one request, with authentication and retries. Only GET requests, and requests with an idempotency key that
+// their route honours, are safe to retry.
 
 import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import type { CallOptions } from './route-call.ts';
@@ -7,15 +7,15 @@ import { RowmillApiError, apiErrorOf, unreachable } from './rowmill-api-error.ts
 import { randomFraction, waitMs } from './surroundings.ts';
 
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   base: string;
   apiKey: string | undefined;
   headers: Readonly<Record<string, string>>;
   fetch: typeof globalThis.fetch;
-  /** The caller gave none: what the surroundings have may be used instead of it. */
+  /** The caller provided no fetch, so XMLHttpRequest may be used instead. */
   isOwnFetch: boolean;
   maxRetries: number;
-  /** A server that wants more patience than this is not waited for. */
+  /** If the server asks for a longer wait, the request fails. */
   maxRetryWaitMs: number;
 }
 
@@ -23,11 +23,11 @@ export interface Request {
   method: string;
   address: string;
   accept?: string;
-  /** Made anew for each try. */
+  /** Called for each try. */
   body?: () => RequestBody;
-  /** The body can be made only once. */
+  /** The body can be created only once, so the request is not retried. */
   once?: boolean;
-  /** The route carries out requests with the same idempotency key once. */
+  /** The route executes requests with the same idempotency key once. */
   honoursKey?: boolean;
 }
 
@@ -40,7 +40,7 @@ const BACKOFF_FIRST_MS = 200;
 const BACKOFF_MAX_MS = 5000;
 const PASSING_STATUSES = [429, 503];
 
-/** The answer of a request that went well. */
+/** Returns the response if it is a success; otherwise throws. */
 export async function sendRequest(
   connection: Connection,
   request: Request,
@@ -64,7 +64,7 @@ export async function sendRequest(
   }
 }
 
-/** Null: another try would be answered the same. */
+/** Wait before the next try; null if a retry would fail in the same way. */
 export function retryWaitMs(error: unknown, tried: number): number | null {
   if (!(error instanceof RowmillApiError)) return null;
   const isPassing =
@@ -95,7 +95,7 @@ async function sendOnce(connection: Connection, request: Request, options: CallO
       redirect: 'error',
       ...(options.signal && { signal: options.signal }),
       ...(body && { body: body.content }),
-      // A body that is a stream needs it; types do not have it everywhere.
+      // Required for a stream as body, but missing in some type definitions.
       ...(body?.content instanceof ReadableStream && ({ duplex: 'half' } as object)),
     });
   } catch (error) {

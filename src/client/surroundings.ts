@@ -1,11 +1,11 @@
-// The only place of the client that waits and makes randomness; it runs in browsers, where src/platform does not.
+// Timers and randomness of the client, which runs in browsers and cannot use src/platform.
 
-/** From 0 to below 1. */
+/** A random number in [0, 1). */
 export function randomFraction(): number {
   return Math.random();
 }
 
-/** Resolves after `ms`; rejects with the reason of the signal when that fires first. */
+/** Resolves after `ms`; rejects with the reason of the signal if it aborts first. */
 export function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

@@ -36,7 +36,7 @@ async function write(headers: string[], rows: unknown[][], options: CsvOptions =
   return Buffer.concat(chunks).toString();
 }
 
-/** What can be stored: no NUL, no half pairs. */
+/** Text that can be stored: no NUL, no lone surrogates. */
 const text = fc
   .oneof(
     fc.string({ unit: 'binary' }),
@@ -50,7 +50,7 @@ const text = fc
   .map((each) => each.toWellFormed().replaceAll('\0', ''));
 
 describe('exportCsv', () => {
-  it('writes what a parser reads back, whatever headers and cells hold', async () => {
+  it('writes a file that a parser reads back, whatever the headers and cells contain', async () => {
     const table = fc
       .integer({ min: 1, max: 5 })
       .chain((width) =>
@@ -79,7 +79,7 @@ describe('exportCsv', () => {
     );
   });
 
-  it('differs from the raw file only in an apostrophe before what looks like a formula', async () => {
+  it('differs from the raw file only by an apostrophe before cells that look like a formula', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 8 }), async (rows) => {
         const read = parse(await write(['a', 'b'], rows), { bom: true }) as string[][];
@@ -125,7 +125,7 @@ describe('exportCsv', () => {
     if (typeof cell === 'string') expect(await write([cell, 'i'], [])).toBe(`${written},i\n`);
   });
 
-  it('leaves formulas alone in a raw file', async () => {
+  it('writes formulas unchanged to a raw file', async () => {
     expect(await write(['=h'], [['=1+1'], ['@x']], { raw: true })).toBe('=h\n=1+1\n@x\n');
   });
 
@@ -149,7 +149,7 @@ describe('exportCsv', () => {
     expect(await write(cells.map(String), [cells], options)).toBe(expected);
   });
 
-  it('writes byte order mark, preamble and header once, and none of them when it goes on', async () => {
+  it('writes byte order mark, preamble and header once, and none of them when it resumes', async () => {
     const options: CsvOptions = { style: { ...STANDARD_CSV, bom: true }, preamble: 'Report\n2024\n' };
     expect(await write(['a', 'b'], [[1, 2]], options)).toBe('\ufeffReport\n2024\na,b\n1,2\n');
     expect(await write(['a', 'b'], [[1, 2]], { ...options, isContinued: true })).toBe('1,2\n');
@@ -159,7 +159,7 @@ describe('exportCsv', () => {
     expect(await write(['a'], [[''], [null]])).toBe('a\n""\n""\n');
   });
 
-  it('ends every chunk with a row and says which', async () => {
+  it('ends every chunk with a row and records which one', async () => {
     const rows = Array.from({ length: 500 }, (_, n) => [`line\n${n}`, 'ü'.repeat(n % 40)]);
     const progress: ExportProgress = { rowCount: 0, seq: -1, bytes: 0 };
     let written = '';
@@ -181,7 +181,7 @@ describe('exportCsv', () => {
   });
 });
 
-/** The rule, written in another way than the writer's. */
+/** The quoting rule, implemented independently of the writer. */
 function looksLikeFormula(cell: string): boolean {
   if (!['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'].includes(cell[0] ?? '')) return false;
   const digits = cell.replace(/^[+-]/, '').replace(/e[+-]?\d+$/i, '');

@@ -1,6 +1,6 @@
-// Rows as CSV: RFC 4180 by default, or the dialect that a file came in. Written by hand because a row passes through
-// here for every row exported: one look at each cell, and only those that need quotes cost more. Every chunk ends with
-// a row, so that an interrupted export can go on behind it.
+// Writes rows as CSV: RFC 4180 by default, or the dialect of the input file. Written by hand for speed: one check per
+// cell, and only cells that need quotes cost more. Every chunk ends with a row, so that an interrupted export can
+// resume after it.
 import { cellReader, cellText, type ExportColumn } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import type { CsvDialect } from '../core/files/file-format.ts';
@@ -20,13 +20,13 @@ export const STANDARD_CSV: CsvStyle = {
 
 export interface CsvOptions {
   style?: CsvStyle;
-  /** Leave cells alone that a spreadsheet would take for a formula. */
+  /** Write cells that look like a formula unchanged. */
   raw?: boolean;
   /** Guard formulas so that reading the file again gives the same texts (core/files/formula-guard.ts). */
   isReversible?: boolean;
   /** Whole lines before the header. */
   preamble?: string;
-  /** The beginning of the file is there already: rows only. */
+  /** Resumes a file that already has its beginning: writes rows only. */
   isContinued?: boolean;
   chunkBytes?: number;
   progress?: ExportProgress;
@@ -74,7 +74,7 @@ function headOf(columns: readonly ExportColumn[], options: CsvOptions, lineOf: L
 
 type LineWriter = (cells: readonly unknown[]) => string;
 
-/** Made of nothing but digits, points and commas: a number, however it is written. */
+/** A number in any notation with digits, points and commas. */
 const NUMBER = /^[+-]?[.,]*\d[\d.,]*(?:[eE][+-]?\d+)?$/;
 
 function lineWriter(style: CsvStyle, { raw = false, isReversible = false }: CsvOptions): LineWriter {
@@ -83,11 +83,11 @@ function lineWriter(style: CsvStyle, { raw = false, isReversible = false }: CsvO
   const inside = [
     ...new Set([style.quote, delimiter[0]!, style.quote === '' ? '' : style.escape, isBlank ? '\t' : '']),
   ];
-  // The byte order mark, because readers drop it where it stands bare at the beginning of the file.
+  // A byte order mark is quoted, because readers drop an unquoted one at the beginning of the file.
   const special = `[\\r\\n${BOM}${inside.map(escapeForClass).join('')}]`;
   const formula = `^${isReversible ? "'*" : ''}[${FORMULA_START}]`;
   const startsFormula = new RegExp(formula);
-  // One look finds both what has to be quoted and what may be a formula.
+  // One expression finds both cells that need quotes and possible formulas.
   const unusual = new RegExp(raw ? special : `${formula}|${special}`);
   const needsQuote = new RegExp(special);
   const quoted = quoteWriter(style);
@@ -105,7 +105,7 @@ function lineWriter(style: CsvStyle, { raw = false, isReversible = false }: CsvO
     return value === null || value === undefined ? textCell('') : textCell(cellText(value));
   };
   return (cells) => {
-    // A line that is empty would be no row at all.
+    // Readers skip empty lines, so an empty single cell is quoted.
     if (cells.length === 1) return (cell(cells[0]) || quoted('')) + lineEnd;
     let line = cell(cells[0]);
     for (let i = 1; i < cells.length; i += 1) line += delimiter + cell(cells[i]);
@@ -120,7 +120,7 @@ function quoteWriter(style: CsvStyle): (text: string) => string {
   return (text) => quote + text.replace(find, (character) => style.escape + character) + quote;
 }
 
-/** Where nothing can be quoted, what would break the row gives way. What was read from such a file holds none of it. */
+/** In a dialect without quotes, replaces characters that would break the row. Cells read from such a file have none. */
 function unquotedWriter(delimiter: string): (text: string) => string {
   if (delimiter === ' ') return (text) => text.replace(/[ \t\r\n]+/g, '_') || '-';
   return (text) => text.replace(/[\r\n]+/g, ' ').replaceAll(delimiter, ' ');

@@ -17,7 +17,7 @@ import { type ExportRequest, exportJob } from './export-job.ts';
 const database = useTestDatabase();
 let opened: EngineContext | undefined;
 
-/** One for the whole file. */
+/** One database for the whole file. */
 function context(): EngineContext {
   opened ??= database.context();
   return opened;
@@ -33,7 +33,7 @@ async function textOf(request: Parameters<typeof bytesOf>[0]): Promise<string> {
   return (await bytesOf(request)).toString();
 }
 
-/** The job of a file with these rows, as ingest leaves it. */
+/** Creates the job of a file with these rows, as ingest does. */
 async function jobOfFile(
   headers: string[],
   rows: string[][],
@@ -58,7 +58,7 @@ async function jobOfFile(
 }
 
 describe('exportJob', () => {
-  it('shows the same cells in CSV, in a workbook and in JSON lines', async () => {
+  it('has the same cells in CSV, in a workbook and in JSON lines', async () => {
     const rows = Array.from({ length: 130 }, (_, n) => [
       `=row ${n}`,
       n % 3 === 0 ? '' : `a,"b"\n${n}`,
@@ -124,7 +124,7 @@ describe('exportJob', () => {
     expect(escaped[2]![4]).toBe("'@1");
   });
 
-  it('shows the newest result up to the generation asked for', async () => {
+  it('has the newest result up to the requested generation', async () => {
     const jobId = await jobWithItems(context(), { items: 3 });
     await database.query('update jobs set generation = 2 where job_id = $1', [jobId]);
     await seedResults(database, jobId, [
@@ -143,14 +143,14 @@ describe('exportJob', () => {
     expect((await textOf(failed)).split('\n')).toHaveLength(2);
   });
 
-  it('begins with a byte order mark when asked', async () => {
+  it('starts with a byte order mark on request', async () => {
     const jobId = await jobWithItems(context(), { items: 1 });
     expect((await bytesOf({ jobId, format: 'csv', bom: true })).subarray(0, 4).toString('hex')).toBe(
       'efbbbf6e',
     );
   });
 
-  it('gives rejected rows with line, reason and text', async () => {
+  it('exports rejected rows with line, reason and text', async () => {
     const jobId = await jobWithItems(context(), { items: 1 });
     await database.query(
       `insert into rejected_rows (job_id, ordinal, line, reason, raw)
@@ -170,7 +170,7 @@ describe('exportJob', () => {
     expect(sheets[0]!.rows[120]).toEqual([121, 'expected 2 cells, got 1', '=a119']);
   });
 
-  it('says what it is: type, name, rows', async () => {
+  it('has a content type, a file name and a row count', async () => {
     const jobId = await jobWithItems(context(), { items: 3 });
     const stream = exportJob(context().db, {
       jobId,
@@ -204,19 +204,19 @@ describe('exportJob', () => {
     ['a filter of rejected rows', { kind: 'rejected', filter: { search: 'x' } }, 'EXPORT_INVALID'],
     ['a workbook from its middle', { format: 'xlsx', afterSeq: 5 }, 'EXPORT_INVALID'],
     ['pages of no rows', { pageRows: 0 }, 'EXPORT_INVALID'],
-    ['a generation that is not there', { generation: 2 }, 'EXPORT_INVALID'],
+    ['an unknown generation', { generation: 2 }, 'EXPORT_INVALID'],
     ['generation 0', { generation: 0 }, 'EXPORT_INVALID'],
-    ['a job that is not there', { jobId: newId() }, 'JOB_NOT_FOUND'],
+    ['an unknown job', { jobId: newId() }, 'JOB_NOT_FOUND'],
   ])('refuses %s', async (_, wrong, code) => {
     const jobId = await jobWithItems(context(), { items: 1 });
     await expect(bytesOf({ jobId, format: 'csv', ...wrong })).rejects.toMatchObject({ code });
   });
 
-  it('holds no transaction and no statement while its reader pauses', async () => {
+  it('holds no transaction and no statement while its consumer pauses', async () => {
     const input = (n: number) => ({ text: createHash('sha512').update(String(n)).digest('base64') });
     const jobId = await jobWithItems(context(), { items: 3000, input });
     const idle = async (): Promise<void> => {
-      // The page that was asked for ahead may still be under way: wait until it has come.
+      // The request for the next page may still be in flight: wait until it returns.
       for (;;) {
         const busy = await database.query<{ state: string; xact_start: Date | null }>(
           `select state, xact_start from pg_stat_activity
@@ -235,14 +235,14 @@ describe('exportJob', () => {
     }
   });
 
-  it('gives each column of a repeated header its own cells when columns are chosen', async () => {
+  it('selects the right cells of columns with a repeated header', async () => {
     const jobId = await jobOfFile(['id', 'name', 'name'], [['1', 'Ada', 'Lovelace']]);
     const columns = ['name', 'id', 'name'];
     expect(await textOf({ jobId, format: 'csv', columns })).toBe('name,id,name\nAda,1,Lovelace\n');
     expect(await textOf({ jobId, format: 'csv', columns: ['id', 'id'] })).toBe('id,id\n1,1\n');
   });
 
-  it('goes on behind any chunk and gives the same bytes', async () => {
+  it('resumes after any chunk with the same bytes', async () => {
     const jobId = await jobWithItems(context(), {
       items: 4000,
       input: (n) => ({ text: `"line\n${n}" ü`.repeat(1 + (n % 20)), n }),
@@ -346,7 +346,7 @@ describe('failed rows', () => {
     ['two characters between cells', dialect({ delimiter: '||' })],
     ['carriage returns', dialect({ lineEnd: '\r' })],
     ['another encoding', dialect({ encoding: 'windows-1252', delimiter: ';' })],
-  ])('come back in the dialect of their file, cell by cell: %s', async (_, csv) => {
+  ])('are exported in the dialect of their file, cell by cell: %s', async (_, csv) => {
     const headers = ['id', '=header', 'id', 'x"y'];
     const rows = HOSTILE.map((cell, n) => [String(n), cell, HOSTILE[(n * 5 + 1) % HOSTILE.length]!, 'z']);
     const jobId = await jobOfFile(headers, rows, { csv });
@@ -390,7 +390,7 @@ describe('failed rows', () => {
     );
   });
 
-  it('bring back the lines before the header, so that what was said about the file still holds', async () => {
+  it('include the lines before the header, so that the same options read the file', async () => {
     const jobId = await jobOfFile(['a'], [['1']], { csv: dialect({ skipLines: 2 }), preamble: 'Report' });
     await seedResults(database, jobId, [{ seq: 0, status: 'ERROR', errorClass: 'permanent', error: 'no' }]);
     expect(await textOf({ jobId, format: 'csv', kind: 'failed' })).toBe(
@@ -398,7 +398,7 @@ describe('failed rows', () => {
     );
   });
 
-  it('of items that came from no file are plain CSV, guarded against formulas', async () => {
+  it('of items without a file are plain CSV, guarded against formulas', async () => {
     const jobId = await jobWithItems(context(), { items: 1, input: () => ({ a: '=1+1', b: -2 }) });
     await seedResults(database, jobId, [
       { seq: 0, status: 'NOT_FOUND', errorClass: 'not_found', error: '-' },
@@ -408,7 +408,7 @@ describe('failed rows', () => {
     );
   });
 
-  it('of a workbook come back as text in a workbook, those of JSON as the object with more keys', async () => {
+  it('of a workbook are text in a workbook, and those of JSON are objects with more keys', async () => {
     const jobId = await jobOfFile(
       ['a', 'b'],
       [

@@ -1,5 +1,5 @@
-// The one entry to exports: a request becomes a stream of bytes that reads a fixed generation page by page. Nothing is
-// read before somebody pulls, and no transaction is open between two pulls.
+// The entry point of exports: turns a request into a stream of bytes that reads a fixed generation page by page.
+// Nothing is read before the consumer pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
 import { type ExportColumn, exportColumns, failedColumns } from '../core/files/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
@@ -24,54 +24,54 @@ export type ExportKind = (typeof EXPORT_KINDS)[number];
 
 export interface ExportRequest {
   jobId: string;
-  /** Default: the present one. Rows without a result in it show their newest earlier one. */
+  /** Default: the current one. Rows without a result in it have their newest earlier result. */
   generation?: number;
   format: OutputFormat;
   /**
-   * 'results': all columns. 'failed': rows that ended in ERROR or NOT_FOUND, in the form they came in, to be corrected
-   * and given again. 'rejected': rows of the file that could not become items.
+   * 'results': all columns. 'failed': ERROR and NOT_FOUND rows in their input format, to correct and submit again.
+   * 'rejected': rows of the file that could not be read.
    */
   kind?: ExportKind;
   filter?: ExportFilter;
   /** Headers of the columns to write, in this order. Default: all. JSON lines are flat objects then. */
   columns?: readonly string[];
-  /** CSV: leave cells alone that a spreadsheet would take for a formula. */
+  /** CSV: write cells that look like a formula unchanged. */
   raw?: boolean;
-  /** CSV: begin with a byte order mark, for old versions of Excel. */
+  /** CSV: start with a byte order mark, for old versions of Excel. */
   bom?: boolean;
-  /** Rows that one statement reads at most: settings.exportPageRows. */
+  /** Maximum rows per statement: settings.exportPageRows. */
   pageRows: number;
-  /** Go on behind this row; the caller has kept the bytes up to it. Not for workbooks. */
+  /** Resume after this row; the caller has the bytes up to it. Not for workbooks. */
   afterSeq?: number;
-  /** Rows of a sheet, its header among them. Default: as many as a sheet can have. */
+  /** Maximum rows of a sheet, including its header. Default: the limit of the format. */
   sheetRows?: number;
-  /** Ends the export with its reason, between two pages. */
+  /** Aborts the export between two pages, with its reason. */
   signal?: AbortSignal;
 }
 
 export interface ExportPosition {
   /** The last row that is complete; -1 before the first. */
   seq: number;
-  /** Bytes up to there, counted from where this export began. */
+  /** Bytes up to that row, counted from the start of this export. */
   bytes: number;
 }
 
 export interface PreparedExport {
   generation: number;
   headers: string[];
-  /** The same for requests that give the same file: what an interrupted one may be continued with. */
+  /** Equal for requests that produce the same file, so that one can resume another. */
   fingerprint: string;
 }
 
 export interface ExportStream extends AsyncIterable<Buffer> {
   readonly contentType: string;
-  /** Of safe characters only. */
+  /** Contains only safe characters. */
   readonly fileName: string;
-  /** Rows handed out so far. */
+  /** Rows written so far. */
   readonly rowCount: number;
-  /** Where the bytes handed out so far end. Workbooks cannot be continued: theirs is only good for progress. */
+  /** End of the bytes written so far. Workbooks cannot be resumed, so theirs only shows progress. */
   position(): ExportPosition;
-  /** Looks up the job and its columns. Pulling does it too; calling it first gives errors before the first byte. */
+  /** Reads the job and its columns. Optional: call it to get errors before the first byte. */
   prepare(): Promise<PreparedExport>;
 }
 
@@ -144,7 +144,7 @@ function hasEmitted({ ingestReport }: Job): boolean {
   return (ingestReport.emitted ?? 0) > 0;
 }
 
-/** A header that is given again means the next column of that name: files may repeat theirs. */
+/** Files may repeat a header; a repeated name selects the next column of that name. */
 function chooseColumns(all: ExportColumn[], wanted: readonly string[]): ExportColumn[] {
   const byHeader = new Map<string, ExportColumn[]>();
   for (const column of all) byHeader.set(column.header, [...(byHeader.get(column.header) ?? []), column]);
@@ -156,7 +156,7 @@ function chooseColumns(all: ExportColumn[], wanted: readonly string[]): ExportCo
     const found = named[Math.min(place, named.length - 1)];
     if (found) return found;
     const known = all.slice(0, MAX_NAMED_COLUMNS).map((column) => column.header);
-    return refuse(`columns to be of ${known.join(', ')}${all.length > known.length ? ' …' : ''}`, header);
+    return refuse(`columns among ${known.join(', ')}${all.length > known.length ? ' …' : ''}`, header);
   });
 }
 
@@ -226,18 +226,18 @@ function csvOptions(request: ExportRequest, { source }: Job): CsvOptions {
   const dialect = source?.detected.csv;
   if (kind !== 'failed' || dialect === undefined) {
     const style = { ...STANDARD_CSV, bom };
-    // Failed rows come back: they are always guarded, and read as they were, whatever they begin with.
+    // Failed rows are submitted again, so their guard against formulas must be reversible.
     return kind === 'failed' ? { style, isReversible: true, isContinued } : { style, raw, isContinued };
   }
   const isUtf8 = /^utf-?8$/i.test(dialect.encoding);
   const style = { ...dialect, bom: bom || dialect.bom || !isUtf8 };
-  // A file of one column has nothing to put between it and what is added here.
+  // A file of one column has no delimiter for the added columns.
   if (dialect.delimiter === '') Object.assign(style, { delimiter: ',', quote: '"', escape: '"' });
   const preamble = preambleOf(dialect, source?.detected.preamble ?? '');
   return { style, isReversible: true, preamble, isContinued };
 }
 
-/** As many lines as were skipped, so that a person who said how many says right again. */
+/** Repeats the skipped lines, so that the same skipLines works for the corrected file. */
 function preambleOf({ skipLines, lineEnd, delimiter }: CsvDialect, text: string): string {
   const lines = text.split(/\r\n|\r|\n/).map((line) => guardLine(line, delimiter));
   return Array.from({ length: skipLines }, (_, index) => `${lines[index] ?? ''}${lineEnd}`).join('');

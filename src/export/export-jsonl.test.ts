@@ -34,7 +34,7 @@ async function write(rows: ExportRow[], options: JsonLinesOptions = {}): Promise
 }
 
 describe('exportJsonLines', () => {
-  it('keeps everything, numbers to their last digit', async () => {
+  it('keeps all data, numbers to their last digit', async () => {
     const [done, failed] = await write([DONE, FAILED]);
     expect(done).toContain('12345678901234567890');
     expect(done).toContain('"result":{"price": 1.10}');
@@ -56,7 +56,7 @@ describe('exportJsonLines', () => {
     });
   });
 
-  it('shows a row that waits as one without anything', async () => {
+  it('writes a waiting row without a result', async () => {
     const waiting: ExportRow = {
       ...DONE,
       status: 'PENDING',
@@ -73,7 +73,7 @@ describe('exportJsonLines', () => {
     });
   });
 
-  it('gives failed rows as they came, with what went wrong beside it', async () => {
+  it('writes failed rows as their input plus the error', async () => {
     const again: ExportRow = {
       ...FAILED,
       inputJson: '{"a": "1", "rowmill_error": "of last time", "rowmill_attempts": 9}',
@@ -90,7 +90,7 @@ describe('exportJsonLines', () => {
     expect(lines[1]!.match(/rowmill_error"/g)).toHaveLength(1);
   });
 
-  it('gives the input alone where that is all there is', async () => {
+  it('writes the input alone for the shape input', async () => {
     expect(await write([DONE], { shape: 'input' })).toEqual([DONE.inputJson]);
   });
 });

@@ -1,14 +1,14 @@
-// Rows as JSON lines, everything kept: input and result leave as the text that the database holds, never parsed. Every
-// chunk ends with a row, so that an interrupted export can go on behind it.
+// Writes rows as JSON lines without loss: input and result are the stored text, never parsed. Every chunk ends with a
+// row, so that an interrupted export can resume after it.
 import { cellReader, type ExportColumn, parentNumber } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 
 export interface JsonLinesOptions {
   /**
-   * 'results': seq, input, status, result, error, errorClass, attempts, finishedAt, and parentSeq in jobs that emitted
-   * rows. 'failed': the input itself, and
-   * the columns that are not part of it. 'input': the input alone. 'cells': an object of the columns.
+   * 'results': seq, input, status, result, error, errorClass, attempts, finishedAt, and parentSeq in jobs with emitted
+   * rows. 'failed': the input plus the columns that are not part of it. 'input': the input alone. 'cells': an object of
+   * the columns.
    */
   shape?: 'results' | 'failed' | 'input' | 'cells';
   chunkBytes?: number;
@@ -95,7 +95,7 @@ function failedLine(columns: readonly ExportColumn[]): (row: ExportRow) => strin
   };
 }
 
-/** Rows that failed before and were given again as they left here. */
+/** Removes the added keys from rows that failed before and were submitted again unchanged. */
 function withoutKeys(json: string, keys: string[]): string {
   if (!keys.some((key) => json.includes(JSON.stringify(key)))) return json;
   const kept = Object.entries(JSON.parse(json) as object).filter(([key]) => !keys.includes(key));

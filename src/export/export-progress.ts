@@ -1,12 +1,13 @@
-// How far an export has come. Writers set it right before they hand out a chunk, so whoever holds the chunk can ask.
+// Progress of an export. Writers update it right before they yield a chunk, so it is exact for the consumer of the
+// chunk.
 
 export interface ExportProgress {
-  /** Rows handed out. */
+  /** Rows in the yielded bytes. */
   rowCount: number;
-  /** The last row that is complete in the bytes handed out. */
+  /** The last complete row in the yielded bytes. */
   seq: number;
   bytes: number;
 }
 
-/** Writers hand out a chunk when it has grown to this size. */
+/** Size at which writers yield a chunk. */
 export const CHUNK_BYTES = 64 * 1024;

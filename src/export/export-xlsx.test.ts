@@ -103,7 +103,7 @@ describe('exportXlsx', () => {
     expect(await cellsOf(value)).toBe(expected);
   });
 
-  it('holds no formula, whatever the cells and headers look like', async () => {
+  it('contains no formula, whatever the cells and headers look like', async () => {
     const workbook = await write(['=1+1', '@x'], [['=1+1', '+A1']]);
     expect((await sheetsOf(workbook))[0]!.rows[0]).toEqual(['=1+1', '@x']);
     const xml = await readEntry(workbook, 'xl/worksheets/sheet1.xml');
@@ -111,7 +111,7 @@ describe('exportXlsx', () => {
     expect(xml).not.toMatch(/<f[ >/]/);
   });
 
-  it('cuts a text at what a cell can hold, with a mark, and never through a character', async () => {
+  it('cuts a text that is too long for a cell, with a mark, and never within a character', async () => {
     expect(await cellsOf('x'.repeat(32_767))).toBe('x'.repeat(32_767));
     const cut = (await cellsOf('x'.repeat(40_000))) as string;
     expect(cut).toHaveLength(32_767);
@@ -123,7 +123,7 @@ describe('exportXlsx', () => {
     }
   });
 
-  it('goes on in another sheet, with the header on each', async () => {
+  it('continues in another sheet, with the header on each', async () => {
     const rows = Array.from({ length: 23 }, (_, n) => [n, `row ${n}`]);
     const sheets = await sheetsOf(await write(['n', 'name'], rows, { sheetRows: 10, sheetName: 'Results' }));
     expect(sheets.map((sheet) => [sheet.name, sheet.rows.length])).toEqual([
@@ -135,7 +135,7 @@ describe('exportXlsx', () => {
     expect(sheets.flatMap((sheet) => sheet.rows.slice(1))).toEqual(rows);
   });
 
-  it('begins no sheet for nothing when the rows fill the last one', async () => {
+  it('adds no empty sheet when the rows fill the last one exactly', async () => {
     const rows = Array.from({ length: 18 }, (_, n) => [n, n]);
     expect(await sheetsOf(await write(['a', 'b'], rows, { sheetRows: 10 }))).toHaveLength(2);
     expect((await sheetsOf(await write(['a', 'b'], [])))[0]!.rows).toEqual([['a', 'b']]);
@@ -163,7 +163,7 @@ describe('exportXlsx', () => {
     });
   });
 
-  it('counts rows and bytes, and stops its source when nobody reads on', async () => {
+  it('counts rows and bytes, and stops its source when the consumer stops', async () => {
     const progress: ExportProgress = { rowCount: 0, seq: -1, bytes: 0 };
     let isStopped = false;
     async function* endless(): AsyncGenerator<ExportRow[]> {
@@ -181,14 +181,14 @@ describe('exportXlsx', () => {
     expect(isStopped).toBe(true);
   });
 
-  it('hands on the error of its source', async () => {
+  it('passes on the error of its source', async () => {
     async function* failing(): AsyncGenerator<ExportRow[]> {
       yield* pagesOf([[1, 2]]);
       throw new Error('the database went away');
     }
     const read = async (): Promise<void> => {
       for await (const _ of exportXlsx(failing(), columnsOf(['a', 'b']))) {
-        // Only the end matters.
+        // The chunks do not matter.
       }
     };
     await expect(read()).rejects.toThrow('the database went away');

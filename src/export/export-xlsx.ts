@@ -1,5 +1,6 @@
-// Rows as a workbook, streamed: memory does not grow with the rows. Numbers, booleans and dates keep their type, everything
-// else is text and never a formula. What a sheet cannot hold is cut with a mark or goes on in the next sheet.
+// Streams rows as a workbook, so that memory does not grow with the rows. Numbers, booleans and dates keep their type;
+// everything else is text and never a formula. Texts that are too long are cut with a mark; extra rows continue in the
+// next sheet.
 import { cellReader, type ExportColumn } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -13,7 +14,7 @@ const MAX_CELL_CHARACTERS = 32_767;
 
 export interface XlsxOptions {
   sheetName?: string;
-  /** Rows of a sheet, its header among them. */
+  /** Maximum rows of a sheet, including its header. */
   sheetRows?: number;
   /** Types of input columns that came from a workbook. */
   columnTypes?: ColumnTypes | undefined;
@@ -29,7 +30,7 @@ export async function* exportXlsx(
   const { chunkBytes = CHUNK_BYTES } = options;
   const progress = options.progress ?? { rowCount: 0, seq: -1, bytes: 0 };
   checkSheetColumns(columns);
-  // Loaded by those who write a workbook: it is an eighth of the modules of the package.
+  // Loaded only for workbooks, because it is an eighth of the modules of the package.
   const { writeXlsxStream } = await import('hucre/xlsx');
   const typed = columns.map(({ source }) =>
     sheetColumn(source.from === 'input' ? ownType(options.columnTypes, source.key) : undefined),
@@ -64,7 +65,7 @@ export async function* exportXlsx(
   } catch (error) {
     throw isTooLarge(error) ? tooLarge(error) : error;
   } finally {
-    // Who stops reading stops the statements too.
+    // A consumer that stops reading also stops the statements.
     if (!isDone) await reader.cancel().catch(() => {});
   }
 }
@@ -94,7 +95,7 @@ function ownType(types: ColumnTypes | undefined, key: string) {
   return types !== undefined && Object.hasOwn(types, key) ? types[key] : undefined;
 }
 
-// A text of this form would be read back as the character it names. The two last code points are none in XML.
+// A text of this form would be read back as the character it encodes. The last two code points are not allowed in XML.
 const NEEDS_ESCAPE = /_x[0-9A-Fa-f]{4}_|[\ufffe\uffff]/;
 const ESCAPED = /_(?=x[0-9A-Fa-f]{4}_)|[\ufffe\uffff]/g;
 

@@ -32,7 +32,7 @@ async function read(
   return rows;
 }
 
-/** Notes which statements are sent, and how many rows come back. */
+/** Records the statements and the number of rows that they return. */
 function watched(db: Executor): Executor & { sent: { name: string; values: unknown[]; rows: number }[] } {
   const sent: { name: string; values: unknown[]; rows: number }[] = [];
   return {
@@ -53,7 +53,7 @@ const WORDS = [
 ];
 
 describe('readRows', () => {
-  it('finds what a plain filter over all rows finds, in the same order', async () => {
+  it('finds the same rows as a plain filter over all rows, in the same order', async () => {
     const context = database.context();
     const items = 120;
     const word = fc.constantFrom(...WORDS);
@@ -191,7 +191,7 @@ describe('readRows', () => {
     );
   });
 
-  it('reads failed rows without looking at the others, and a search window by window', async () => {
+  it('reads failed rows without scanning the others, and searches window by window', async () => {
     const context = database.context();
     const items = 50_000;
     const jobId = await jobWithItems(context, { items: 0 });
@@ -234,7 +234,7 @@ describe('readRows', () => {
     expect(searching.sent.reduce((sum, each) => sum + each.rows, 0)).toBe(1);
   });
 
-  it('takes fewer rows at a time where they are large, whichever way it reads them', async () => {
+  it('reads fewer rows at a time when they are large, on every path', async () => {
     const context = database.context();
     const large = 'y'.repeat(400_000);
     const input = await jobWithItems(context, { items: 90, input: (n) => ({ text: n < 30 ? 'x' : large }) });
@@ -288,7 +288,7 @@ describe('readRows', () => {
     }
   });
 
-  it('ends with the reason of its signal', async () => {
+  it('aborts with the reason of its signal', async () => {
     const context = database.context();
     const jobId = await jobWithItems(context, { items: 50 });
     const stop = new AbortController();

@@ -1,6 +1,6 @@
-// The rows of an export, page by page in seq order. Every page is a statement of its own: nothing stays open on the
-// server while a slow reader takes its time. The next page is read while the present one is being written out, so at
-// most two are in memory, and each is bounded in rows and in bytes.
+// Reads the rows of an export page by page in seq order. Every page is a separate statement, so nothing stays open on
+// the server while a slow consumer reads. The next page is read while the current one is written, so at most two are
+// in memory, each bounded in rows and in bytes.
 import { type ExportFilter, rowFilter, searchHint } from '../core/files/export-filter.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { eachSeq, type SeqRanges, subtractRanges } from '../core/items/seq-ranges.ts';
@@ -17,29 +17,29 @@ export interface RowsRequest {
   jobId: string;
   generation: number;
   filter: ExportFilter;
-  /** Rows a statement returns at most. */
+  /** Maximum rows per statement. */
   pageRows: number;
-  /** Rows behind this one; -1 for all. */
+  /** Start after this row; -1 for all rows. */
   afterSeq: number;
-  /** Seqs end before this one. */
+  /** All seqs are below this number. */
   itemCount: number;
-  /** Phase and time of the results are not needed. */
+  /** Skip the phase and time of the results. */
   cellsOnly?: boolean;
-  /** Look up which row emitted each. */
+  /** Add the seq of the row that emitted each row. */
   withParents?: boolean;
-  /** Ends the reading between two pages. */
+  /** Aborts between two pages. */
   signal?: AbortSignal | undefined;
 }
 
-/** A page of candidates, and where the next one begins; null at the end. */
+/** A page of candidates, and the start of the next page; null at the end. */
 interface Page {
   rows: ExportRow[];
   next: number | null;
 }
 type ReadPage = (fromSeq: number) => Promise<Page>;
 
-// Seqs that one statement goes through: 20,000 rows are searched in about 0.2 s, and a stretch of the index that holds
-// only rows that did not end well is cheaper to pass by.
+// Seqs per statement. A search of 20,000 rows takes about 0.2 s. The index of rows that are not DONE is cheaper to
+// scan, so its window is larger.
 const SCAN_SEQS = 20_000;
 const SCAN_NOT_DONE_SEQS = 100_000;
 
@@ -65,7 +65,7 @@ async function* addParents(
   }
 }
 
-/** Rejected rows in the shape of others: what is known of them is their input. */
+/** Rejected rows in the shape of other rows. They only have an input. */
 export function readRejectedRows(
   db: Executor,
   request: Pick<RowsRequest, 'jobId' | 'pageRows' | 'afterSeq' | 'signal'>,
@@ -104,10 +104,10 @@ async function* readPages(
     const { rows, next }: Page = await reading;
     signal?.throwIfAborted();
     reading = next === null ? null : read(next);
-    // When it fails before the reader comes for it, that is for then.
+    // Prevents an unhandled rejection. The error is thrown when the page is awaited.
     reading?.catch(() => {});
-    // Lets the request for it out before the present page keeps the thread busy: a reader that never waits would
-    // otherwise have the server wait for it (a quarter of the time of an export).
+    // Sends the request for the next page before the current one keeps the thread busy. Without it, a consumer that
+    // never waits leaves the server idle for a quarter of the time of an export.
     if (reading !== null) await turnOfLoop();
     const taken = matches === null ? rows : rows.filter(matches);
     if (taken.length > 0) yield taken;
@@ -118,7 +118,7 @@ function choosePages(db: Executor, request: RowsRequest): ReadPage {
   const { filter } = request;
   if (filter.seqs !== undefined) return pagesOfItems(db, request, filter.seqs);
   if (request.generation === 1 && rowFilter(filter) === null) return pagesOfWhole(db, request);
-  // Only rows that did not end well have an error.
+  // Only rows that are not DONE have an error.
   const { errorGroup, statuses = errorGroup === undefined ? undefined : NOT_DONE } = filter;
   return statuses?.every((status) => NOT_DONE.includes(status))
     ? pagesOfNotDone(db, request, statuses)
@@ -127,7 +127,7 @@ function choosePages(db: Executor, request: RowsRequest): ReadPage {
 
 const NOT_DONE: readonly string[] = ['ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
 
-/** Everything of the first generation: what most exports are. */
+/** All rows of the first generation, the most common export. */
 function pagesOfWhole(db: Executor, request: RowsRequest): ReadPage {
   const { jobId, pageRows, itemCount } = request;
   const fields = request.cellsOnly === true ? 'cells' : 'all';
@@ -170,7 +170,7 @@ function pagesOfNotDone(db: Executor, request: RowsRequest, statuses: readonly s
       toSeq,
       statuses,
       phase: filter.phase ?? null,
-      // A signature begins with the class.
+      // A signature starts with the error class.
       errorClass: filter.errorGroup?.split(':')[0] ?? null,
       limit,
     });
@@ -178,7 +178,7 @@ function pagesOfNotDone(db: Executor, request: RowsRequest, statuses: readonly s
   };
 }
 
-/** Behind the last row, because a page may be full; behind the window only when nothing more is in it. */
+/** Starts after the last row, because a page may be full, or after the window if it has no rows. */
 function nextSeq(rows: ExportRow[], toSeq: number, itemCount: number): number | null {
   const next = rows.length === 0 ? toSeq : rows.at(-1)!.seq + 1;
   return next < itemCount ? next : null;
@@ -200,7 +200,7 @@ function pagesOfItems(db: Executor, request: RowsRequest, wanted: SeqRanges): Re
       asked.push(value);
     }
     const rows = asked.length === 0 ? [] : await exportItems(db, jobId, generation, asked);
-    // What is not among the rows either did not fit, or is not there when nothing is.
+    // Requested rows that are missing did not fit into the page, or do not exist if the page is empty.
     const next = (rows.at(-1) ?? { seq: asked.at(-1) ?? itemCount }).seq + 1;
     return { rows, next: next < itemCount ? next : null };
   };

@@ -1,5 +1,5 @@
-// Values of an export as cells of a sheet: typed where JSON or the workbook that they came from has a type, text
-// otherwise, and never a formula.
+// Converts values of an export to cells of a sheet: typed if JSON or the original workbook has a type, otherwise text,
+// and never a formula.
 import type { CellType } from '../core/files/cell-type.ts';
 import { cellText, typedCell } from '../core/files/export-columns.ts';
 import { type ColumnType, typeReader } from '../core/files/typed-columns.ts';
@@ -7,25 +7,25 @@ import { type ColumnType, typeReader } from '../core/files/typed-columns.ts';
 export type SheetCell = string | number | boolean | Date | null;
 
 export interface SheetColumn {
-  /** How numbers and dates of the column are shown; undefined: as the program does. */
+  /** Number format of the column; undefined for the default of the spreadsheet program. */
   numFmt?: string;
   cell(value: unknown): SheetCell;
 }
 
 const DAY_MS = 86_400_000;
-/** A sheet cannot hold an earlier date. */
+/** The earliest date that a sheet supports. */
 const FIRST_DATE_MS = Date.UTC(1900, 0, 1);
 
 const PLAIN: SheetColumn = { cell: typedCell };
 
-/** `type`: of the column in its workbook; undefined: it has none. */
+/** `type` is the type of the column in its original workbook, if it came from one. */
 export function sheetColumn(type: ColumnType | undefined): SheetColumn {
   if (type === undefined) return PLAIN;
   const typeOf = typeReader(type);
   const numFmt = formatOf(type.types);
   const isTime = numFmt === TIME_FORMAT;
   const cell = (value: unknown): SheetCell => {
-    // A number that somebody put into a column of dates would be shown as a date.
+    // A plain number in a column of dates would be shown as a date.
     if (typeof value === 'number' && numFmt !== undefined) return cellText(value);
     if (typeof value !== 'string') return typedCell(value);
     switch (typeOf(value)) {
@@ -47,7 +47,7 @@ export function sheetColumn(type: ColumnType | undefined): SheetColumn {
 
 const TIME_FORMAT = '[h]:mm:ss';
 
-/** A format for the whole column, where its cells are all alike: dates, or times, which are bare numbers without one. */
+/** Format of a column whose cells are all dates or all times. Without it they would be shown as plain numbers. */
 function formatOf(types: readonly CellType[]): string | undefined {
   if (types.every((type) => type === 'time')) return TIME_FORMAT;
   if (types.every((type) => type === 'date')) return 'yyyy-mm-dd';
@@ -57,7 +57,7 @@ function formatOf(types: readonly CellType[]): string | undefined {
 
 function dateCell(text: string): SheetCell {
   const ms = Date.parse(text.length === 10 ? text : `${text}Z`);
-  // Dates that no calendar has are texts.
+  // Invalid dates stay text.
   if (!(ms >= FIRST_DATE_MS) || !new Date(ms).toISOString().startsWith(text)) return text;
   return new Date(ms);
 }

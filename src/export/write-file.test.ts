@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Fails like a lost connection after so many pages, and counts them. */
+/** Fails like a lost connection after a number of pages, and counts the pages. */
 function failingAfter(pages: number): Executor & { pages: number } {
   const failing = {
     pages: 0,
@@ -80,7 +80,7 @@ describe('writeExportFile', () => {
     expect(filesOf('broken.csv')).toEqual(['broken.csv.part']);
   });
 
-  it('replaces an older file of the name, and keeps it while the new one is not complete', async () => {
+  it('replaces an older file of that name, but not before the new one is complete', async () => {
     const path = pathOf('again.csv');
     writeFileSync(path, 'old');
     await expect(writeExportFile(failingAfter(2), request, path)).rejects.toThrow('connection lost');
@@ -89,7 +89,7 @@ describe('writeExportFile', () => {
     expect(readFileSync(path, 'utf8')).not.toBe('old');
   });
 
-  it('gives the same bytes however often it is interrupted, and reads no row twice that is certain', async () => {
+  it('writes the same bytes however often it is interrupted, and reads no synced row twice', async () => {
     for (const format of ['csv', 'jsonl'] as const) {
       const whole = pathOf(`whole.${format}`);
       await writeExportFile(db, { ...request, format }, whole);
@@ -107,7 +107,7 @@ describe('writeExportFile', () => {
               });
               await attempt.catch((error: unknown) => expect(String(error)).toContain('connection lost'));
               if (filesOf(`cut-${runs}.${format}.part`).length === 2) {
-                // What came after the last checkpoint may be anything, and more than the rest of the file.
+                // Bytes after the last checkpoint may be garbage, and longer than the rest of the file.
                 appendFileSync(`${path}.part`, Buffer.alloc(expected.length, 'torn'));
               }
             }
@@ -126,7 +126,7 @@ describe('writeExportFile', () => {
     }
   });
 
-  it('stops at a signal and goes on from there', async () => {
+  it('stops at a signal and resumes from there', async () => {
     const path = pathOf('stopped.csv');
     const stop = new AbortController();
     const stopping: Executor = {
@@ -147,9 +147,9 @@ describe('writeExportFile', () => {
 
   it.each<[string, (path: string) => void | Promise<void>, Partial<FileRequest>]>([
     ['another request', () => {}, { filter: { search: '1' } }],
-    ['another form', () => {}, { bom: true }],
-    ['a note that is damaged', (path) => writeFileSync(`${path}.part.json`, '{'), {}],
-    ['fewer bytes than the note says', (path) => truncateSync(`${path}.part`, 10), {}],
+    ['other options', () => {}, { bom: true }],
+    ['a damaged checkpoint', (path) => writeFileSync(`${path}.part.json`, '{'), {}],
+    ['fewer bytes than the checkpoint', (path) => truncateSync(`${path}.part`, 10), {}],
     ['no bytes', (path) => rmSync(`${path}.part`), {}],
     [
       'other columns',
@@ -158,7 +158,7 @@ describe('writeExportFile', () => {
       },
       {},
     ],
-  ])('starts anew when it finds %s', async (name, change, changes) => {
+  ])('starts from the beginning if it finds %s', async (name, change, changes) => {
     const path = pathOf(`${name}.csv`);
     const attempt = writeExportFile(failingAfter(5), request, path, { checkpointBytes: 1 });
     await expect(attempt).rejects.toThrow('connection lost');
@@ -172,7 +172,7 @@ describe('writeExportFile', () => {
     expect(filesOf(`${name}.csv.part`)).toEqual([]);
   });
 
-  it('writes a workbook anew every time', async () => {
+  it('writes a workbook from the beginning every time', async () => {
     const path = pathOf('book.xlsx');
     const attempt = writeExportFile(failingAfter(5), { ...request, format: 'xlsx' }, path, {
       checkpointBytes: 1,

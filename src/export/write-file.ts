@@ -1,6 +1,6 @@
-// Writes an export to a file that bears its name only when it is complete. The bytes grow in <path>.part, and
-// <path>.part.json says how far they are certain; the same request finds both after an interruption and goes on there.
-// Anything else, and every workbook, starts anew.
+// Writes an export to a file that gets its name only when it is complete. The bytes are written to <path>.part, and
+// <path>.part.json records the last synced position. After an interruption the same request resumes from there. Other
+// requests, and all workbooks, start from the beginning.
 import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Executor } from '../platform/database.ts';
@@ -9,14 +9,14 @@ import { type ExportRequest, exportJob, type PreparedExport } from './export-job
 export type FileRequest = Omit<ExportRequest, 'afterSeq'>;
 
 export interface WriteFileOptions {
-  /** How many bytes may have to be written again after an interruption. */
+  /** Maximum bytes to write again after an interruption. */
   checkpointBytes?: number;
 }
 
 export interface WrittenFile {
   rows: number;
   bytes: number;
-  /** Rows that were there from an interrupted run. */
+  /** Rows kept from an interrupted run. */
   resumedRows: number;
 }
 
@@ -78,7 +78,7 @@ function checkpointPath(partPath: string): string {
   return `${partPath}.json`;
 }
 
-/** The part of an interrupted run of this request, cut to what is certain. */
+/** Opens the part of an interrupted run of this request, truncated to the last checkpoint. */
 async function findBegun(
   partPath: string,
   prepared: PreparedExport,
@@ -94,13 +94,13 @@ async function findBegun(
       return { checkpoint, part };
     }
   } catch {
-    // Not there, or not whole: then there is nothing to go on with.
+    // The part is missing or damaged, so there is nothing to resume.
   }
   await part?.close();
   return null;
 }
 
-/** The bytes first, then the word that they are there. */
+/** Syncs the bytes before the checkpoint that vouches for them. */
 async function saveCheckpoint(part: FileHandle, partPath: string, checkpoint: Checkpoint): Promise<void> {
   await part.datasync();
   const path = checkpointPath(partPath);
@@ -115,7 +115,7 @@ async function writeWhole(file: FileHandle, chunk: Buffer, position: number): Pr
   }
 }
 
-/** So that the name survives a power cut as well. Not every system can do it. */
+/** Makes the rename survive a power failure. Not every system supports it. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
@@ -125,6 +125,6 @@ async function syncFolder(folder: string): Promise<void> {
       await handle.close();
     }
   } catch {
-    // The file itself is on disk.
+    // The file itself is already on disk.
   }
 }

@@ -1,4 +1,4 @@
-// A logger that keeps what handlers say, so that a test can look at it.
+// A logger that keeps the log lines of handlers for a test.
 import type { Logger } from '../platform/logger.ts';
 
 export interface LogEntry {
@@ -8,7 +8,7 @@ export interface LogEntry {
   message: string;
   /** Null on a database. */
   phase: string | null;
-  /** With jobId, seq and attempt, as in production. */
+  /** Includes jobId, seq and attempt, as in production. */
   fields: Record<string, unknown>;
 }
 

@@ -1,12 +1,12 @@
-// The counters of a run without a database: what every (scope, entity) has, by the same rules as in the flush.
+// Counters of a run without a database, summed per scope and entity by the same rules as in the flush.
 import { type Contribution, type Counter, contributionKey } from '../core/items/counter.ts';
 
-/** What a (scope, entity) of a counter has at the end of a run. */
+/** Totals of one scope and entity of a counter at the end of a run. */
 export interface CountedEntry {
   counter: string;
   scope: string;
   entity: string;
-  /** By name, those included that are 0. */
+  /** All measures by name, including those that are 0. */
   measured: Record<string, number>;
 }
 
@@ -27,7 +27,7 @@ export class CountedEntries {
     this.#entries.set(key, { counter, scope, entity, measured: Object.fromEntries(sums) });
   }
 
-  /** By counter, scope and entity. */
+  /** Sorted by counter, scope and entity. */
   list(): CountedEntry[] {
     return sortEntries([...this.#entries.values()]);
   }

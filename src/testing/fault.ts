@@ -1,29 +1,29 @@
-// Faults that a test asks for: which calls they hit, and what happens to those.
+// Faults that a test injects: which calls they hit, and how those fail.
 import { httpError } from '../core/errors/http-error.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
 interface FaultTarget {
-  /** Position of the row from 0, several of them, or a test of the row. Default: every row. */
+  /** Position of the row from 0, several positions, or a predicate of the row. Default: every row. */
   row?: number | readonly number[] | ((row: Record<string, unknown>) => boolean);
   /** Default: every phase. */
   phase?: string;
-  /** The attempt, counted from 1, or several of them. Default: every attempt. */
+  /** The attempt, counted from 1, or several attempts. Default: every attempt. */
   attempt?: number | readonly number[];
-  /** How many calls of one row and phase it hits. Default: all that match. */
+  /** Maximum number of hits per row and phase. Default: all calls that match. */
   times?: number;
 }
 
 export type FaultEffect =
   /** Thrown instead of calling the handler. */
   | { kind: 'throw'; error: unknown }
-  /** An HTTP answer that the handler did not expect: an error with this status, and Retry-After if given. */
+  /** An HTTP error with this status, and Retry-After if given. */
   | { kind: 'status'; status: number; retryAfterSeconds?: number }
-  /** No answer before the time of the phase is over. */
+  /** The call never returns, so the phase times out. */
   | { kind: 'timeout' }
-  /** The process ends during the call. */
+  /** The process crashes during the call. */
   | { kind: 'crash' }
-  /** The handler is called this much later. */
+  /** The handler is called after this delay. */
   | { kind: 'slow'; ms: number };
 
 export type Fault = FaultTarget & FaultEffect;
@@ -35,7 +35,7 @@ export interface FaultedItem {
   attempt: number;
 }
 
-/** The fault of each call: the first that matches one of its items and is not used up for that. */
+/** Chooses the fault of each call: the first one that matches one of its items and has hits left for it. */
 export class FaultPlan {
   readonly #faults: readonly Fault[];
   readonly #hits = new Map<string, number>();
@@ -46,14 +46,14 @@ export class FaultPlan {
       if (phase === undefined || names.includes(phase)) continue;
       throw new RowmillError(
         'PIPELINE_INVALID',
-        `a fault is meant for phase ${phase} of pipeline ${pipeline.name}, which has ${names.join(', ')}`,
+        `a fault names phase ${phase} of pipeline ${pipeline.name}, which has ${names.join(', ')}`,
         { hint: 'Correct the phase of the fault, or leave it out to hit every phase.' },
       );
     }
     this.#faults = faults;
   }
 
-  /** Counts as a hit for each of the items that it was meant for. */
+  /** Counts a hit for each item that the fault matches. */
   take(items: readonly FaultedItem[]): FaultEffect | null {
     for (const [index, fault] of this.#faults.entries()) {
       const hit = items.filter((item) => matches(fault, item) && this.#isLeft(index, fault, item));
@@ -83,7 +83,7 @@ function matches(fault: Fault, { seq, row, phase, attempt }: FaultedItem): boole
   return typeof fault.row === 'function' ? fault.row(row) : [fault.row].flat().includes(seq);
 }
 
-/** What a handler would throw that met this answer. */
+/** The error that a handler would throw for this response. */
 export function statusError(status: number, retryAfterSeconds: number | undefined): Error {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   return httpError({ status, headers });

@@ -1,4 +1,4 @@
-// The files that a test gives its handlers in place of the blob store.
+// Files that a test provides to its handlers in place of the blob store.
 import { Readable } from 'node:stream';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
@@ -11,8 +11,8 @@ export function givenFiles(files: GivenFiles): Pick<BlobStore, 'get' | 'list'> {
     get: async (key) => {
       if (Object.hasOwn(files, key)) return Readable.from([Buffer.from(files[key]!)]);
       const known = Object.keys(files).join(', ') || 'none';
-      throw new RowmillError('BLOB_NOT_FOUND', `there is no file ${key}; the test gave ${known}`, {
-        hint: 'Give it in the option files of runPipeline.',
+      throw new RowmillError('BLOB_NOT_FOUND', `there is no file ${key}; the test provides ${known}`, {
+        hint: 'Add it to the option files of runPipeline.',
       });
     },
   };

@@ -1,4 +1,4 @@
-// Types of Node are part of the interface, whatever `types` of a project says.
+// The interface uses types of Node, even if a project's `types` does not list them.
 /// <reference types="node" preserve="true" />
 export type { LogEntry } from './captured-log.ts';
 export type { CountedEntry } from './counted-entries.ts';

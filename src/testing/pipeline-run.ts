@@ -1,38 +1,38 @@
-// What a run of a pipeline in a test gives back.
+// The result of a pipeline run in a test.
 import type { ErrorClass, ItemStatus } from '../core/items/outcome.ts';
 import type { LogEntry } from './captured-log.ts';
 import type { CountedEntry } from './counted-entries.ts';
 
-/** How one call of a handler ended. */
+/** The outcome of one handler call. */
 export interface HistoryEntry {
   phase: string;
   /** Counted from 1 in each phase. A crash does not use up an attempt. */
   attempt: number;
-  /** `advanced`: on to the next phase. `retry`: will be tried again. `crashed`: the process ended. */
+  /** `advanced`: continues in the next phase. `retry`: will be retried. `crashed`: the process crashed. */
   outcome: 'advanced' | 'retry' | 'crashed' | Lowercase<ItemStatus>;
   errorClass: ErrorClass | null;
   error: string | null;
-  /** When the call ended, in virtual time since the start of the run. */
+  /** When the call returned, in virtual time since the start of the run. */
   atMs: number;
-  /** How long the item waits for its next attempt; null unless the outcome is `retry`, and on a database. */
+  /** Wait before the next attempt; null unless the outcome is `retry`, and always null on a database. */
   retryAfterMs: number | null;
 }
 
-/** `Result` is what the last phase of the pipeline returned. */
+/** `Result` is the return type of the last phase of the pipeline. */
 export interface RowResult<Result = unknown> {
   /** Position of the row, from 0. */
   seq: number;
   row: Record<string, unknown>;
   status: ItemStatus;
-  /** As it would be read from the database: JSON, not the object that the handler returned. Null unless the row is DONE. */
+  /** The result after a round trip through JSON, as the database stores it. Null unless the row is DONE. */
   result: Result | null;
   errorClass: ErrorClass | null;
   error: string | null;
-  /** Of the phase in which the row ended. */
+  /** Attempts in the phase in which the row finished. */
   attempts: number;
-  /** In which the row ended. */
+  /** The phase in which the row finished. */
   phase: string;
-  /** On a database without the calls that advanced or crashed: they leave no trace of their own. */
+  /** On a database, calls that advanced or crashed are missing, because they are not stored. */
   history: HistoryEntry[];
 }
 
@@ -42,7 +42,7 @@ export interface RunErrorGroup {
   errorClass: string;
   sample: string;
   sampleSeq: number;
-  /** Failed attempts, those that were tried again included. */
+  /** Failed attempts, including those that were retried. */
   occurrences: number;
 }
 
@@ -52,24 +52,24 @@ export interface PipelineRun<Result = unknown> {
   counts: Record<ItemStatus, number>;
   /** The most frequent first. */
   errorGroups: RunErrorGroup[];
-  /** What the run contributed to the counters of the pipeline, by counter, scope and entity. */
+  /** Counter totals of the run, sorted by counter, scope and entity. */
   counted: CountedEntry[];
-  /** How long the run took in virtual time; on a database, in real time. */
+  /** Duration of the run in virtual time; on a database, in real time. */
   virtualMs: number;
   logs: LogEntry[];
 }
 
-/** The rows that ended this way. */
+/** Rows with this status. */
 export function rowsWith<Result>(run: PipelineRun<Result>, status: ItemStatus): RowResult<Result>[] {
   return run.results.filter((result) => result.status === status);
 }
 
-/** The waits between the attempts of a row, in order. */
+/** Waits between the attempts of a row, in order. */
 export function retryWaits(result: RowResult): number[] {
   return result.history.flatMap(({ retryAfterMs }) => (retryAfterMs === null ? [] : [retryAfterMs]));
 }
 
-/** The run as text, a line per call: for the message of a failing test. */
+/** Formats the run with a line per call, for the message of a failing test. */
 export function describeRun(run: PipelineRun): string {
   const lines = run.results.flatMap(({ seq, status, history }) => [
     `row ${seq}: ${status}`,

@@ -1,5 +1,5 @@
-// The timers of the process as they were when this module was loaded: a test may fake the global ones, and a run
-// of a pipeline must still be able to let handlers get on.
+// The real timers, captured when this module is loaded. A test may fake the global timers, and a pipeline run must
+// still let its handlers make progress.
 const realSetTimeout = globalThis.setTimeout;
 const realClearTimeout = globalThis.clearTimeout;
 const realSetImmediate = globalThis.setImmediate;

@@ -1,3 +1,3 @@
-// `node --import rowmill/register --test pipeline.test.ts`: TypeScript modules on every supported Node, loaded as the
-// worker loads pipelines.
+// `node --import rowmill/register --test pipeline.test.ts` loads TypeScript modules on every supported Node, in the
+// same way as the worker loads pipelines.
 import 'jiti/register';

@@ -1,4 +1,4 @@
-// What rowmill/testing promises: a pipeline ends in virtual time as it ends on a real worker and a real database.
+// A pipeline has the same outcomes in virtual time as with a real worker on a real database.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { useTestDatabase } from '../../test/support/test-database.ts';
@@ -64,7 +64,7 @@ const kinds = [
 ];
 const rows = kinds.map((kind, n) => ({ kind, n: String(n) }));
 
-/** What does not depend on when things happened. */
+/** The part of a run that does not depend on timing. */
 function facts(run: PipelineRun) {
   return {
     counts: run.counts,
@@ -97,7 +97,7 @@ function facts(run: PipelineRun) {
 }
 
 describe('a pipeline in virtual time', () => {
-  it('ends as it does on a database', async () => {
+  it('has the same outcomes as on a database', async () => {
     const real = await runPipelineOnDatabase(mixed, rows, { databaseUrl: database.url });
     const virtual = await runPipeline(mixed, rows, { patienceMs: 50 });
     expect(facts(virtual)).toEqual(facts(real));
@@ -126,13 +126,13 @@ const together = definePipeline({
   ],
 });
 
-it('handlers of many items end in virtual time as they do on a database', async () => {
+it('runMany has the same outcomes in virtual time as on a database', async () => {
   const real = await runPipelineOnDatabase(together, rows, { databaseUrl: database.url });
   expect(facts(await runPipeline(together, rows))).toEqual(facts(real));
 });
 
 describe('a run on a database', () => {
-  it('is given up with a sentence when it takes too long', async () => {
+  it('fails with an explanation after its deadline', async () => {
     const slow = definePipeline({
       name: 'slow',
       phases: [{ name: 'only', run: () => retryLater({ afterMs: 60_000 }) }],
@@ -141,7 +141,7 @@ describe('a run on a database', () => {
     await expect(run).rejects.toThrow('pipeline slow was not finished after 300 ms; 1 of 1 rows are open');
   });
 
-  it('brings its own PostgreSQL when it is given none', async () => {
+  it('starts its own PostgreSQL by default', async () => {
     const run = await runPipelineOnDatabase(mixed, rows.slice(0, 2));
     expect(run.counts.DONE).toBe(2);
     expect(run.results[1]).toMatchObject({ row: rows[1], status: 'DONE', phase: 'second', attempts: 1 });
@@ -149,7 +149,7 @@ describe('a run on a database', () => {
 });
 
 describe('rows that handlers emit', () => {
-  it('end in a run as on a database, behind those that were given', async () => {
+  it('have the same outcomes as on a database, after the given rows', async () => {
     const chain = definePipeline({
       name: 'chain',
       phases: [
@@ -181,7 +181,7 @@ describe('rows that handlers emit', () => {
 });
 
 describe('counters', () => {
-  it('are fed in a run as on a database', async () => {
+  it('have the same totals as on a database', async () => {
     const notes = defineCounter({
       name: 'notes',
       scope: 'project',

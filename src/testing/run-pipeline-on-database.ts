@@ -1,5 +1,5 @@
-// The same as runPipeline on a real PostgreSQL with a real worker in this process: real time, real leases, no faults.
-// For the one test that should see everything as it is.
+// runPipeline on a real PostgreSQL with a real worker in this process: real time, real leases, no faults. For the one
+// test of a pipeline that should run as in production.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,12 +21,12 @@ import type { PipelineRun } from './pipeline-run.ts';
 import { RunRecorder } from './run-recorder.ts';
 
 export interface RunOnDatabaseOptions<Params = unknown> {
-  /** The job stays there. Default: an embedded PostgreSQL that is removed afterwards; DATABASE_URL is never used. */
+  /** The job stays in this database. Default: a temporary embedded PostgreSQL; DATABASE_URL is never used. */
   databaseUrl?: string;
   settings?: Partial<Settings>;
   /** Parameters of the job. */
   params?: Params;
-  /** A job that is not finished by then is given up. Default 60,000. */
+  /** Time after which an unfinished job is an error. Default 60,000. */
   deadlineMs?: number;
 }
 
@@ -66,7 +66,7 @@ async function runJob(
 ): Promise<PipelineRun> {
   const logs: Omit<LogEntry, 'atMs'>[] = [];
   const worker = await rowmill.startWorker([pipeline], {
-    // The worker itself logs too: lines of a call carry its row.
+    // Keeps log lines of handlers, which have a seq. The worker itself logs without one.
     log: capturedLog((entry) => 'seq' in entry.fields && logs.push(entry), null),
   });
   try {
@@ -78,7 +78,7 @@ async function runJob(
       throw new RowmillError(
         'JOB_UNFINISHED',
         `pipeline ${pipeline.name} was not finished after ${deadlineMs} ms; ${left} of ${rows.length} rows are open`,
-        { hint: 'Shorten the waits of its retries for the test, raise deadlineMs, or use runPipeline.' },
+        { hint: 'Shorten the retry waits for the test, raise deadlineMs, or use runPipeline.' },
       );
     });
     return await readRun(rowmill, jobId, pipeline, rows, logs);
@@ -103,7 +103,7 @@ async function readRun(
   const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
   const ended: ExportRow[] = [];
   for await (const page of pages) ended.push(...page);
-  // Rows that handlers emitted stand behind those that were given.
+  // Emitted rows come after the given ones.
   const emitted = ended.slice(rows.length).map(({ inputJson }) => JSON.parse(inputJson) as (typeof rows)[0]);
   const recorder = new RunRecorder([...rows, ...emitted]);
   for (const entry of logs) recorder.log({ atMs: null, ...entry });

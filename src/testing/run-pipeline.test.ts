@@ -21,7 +21,7 @@ function onePhase(
 const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
 describe('outcomes', () => {
-  it('are those of the rows, in their order, with counts', async () => {
+  it('are listed in row order, with counts', async () => {
     const pipeline = onePhase(
       ({ n }) => [{ n }, notFound('nowhere'), skip('not today'), fail('never')][Number(n)],
     );
@@ -66,7 +66,7 @@ describe('outcomes', () => {
     });
   });
 
-  it('are not there for rows that no job would take', async () => {
+  it('are refused for rows that no job accepts', async () => {
     await expect(
       runPipeline(
         onePhase(() => 1),
@@ -75,7 +75,7 @@ describe('outcomes', () => {
     ).rejects.toThrow(RowmillError);
   });
 
-  it('are none for no rows', async () => {
+  it('are empty without rows', async () => {
     expect(
       await runPipeline(
         onePhase(() => 1),
@@ -101,7 +101,7 @@ describe('retries', () => {
     expect(Number(process.hrtime.bigint() - before) / 1e6).toBeLessThan(5000);
   });
 
-  it('wait equally long with the same seed, and not with another', async () => {
+  it('wait equally long with the same seed, but not with another', async () => {
     const pipeline = onePhase(() => Promise.reject(busy()), { retry: { overloaded: minute } });
     const waits = async (seed: number) =>
       (await runPipeline(pipeline, rowsOf(5), { seed })).results.map(retryWaits);
@@ -123,7 +123,7 @@ describe('retries', () => {
     expect(order).toEqual([0, 1, 2, 0]);
   });
 
-  it('that become ready while every slot is taken wait for a slot, and time goes on', async () => {
+  it('wait for a slot if all are taken, while time advances', async () => {
     const clock = new VirtualClock();
     const pipeline = onePhase(
       async ({ n }, { attempt, signal }) => {
@@ -137,7 +137,7 @@ describe('retries', () => {
     expect(run).toMatchObject({ virtualMs: 20_000, counts: { DONE: 2 } });
   });
 
-  it('come when Retry-After says', async () => {
+  it('follow Retry-After', async () => {
     const run = await runPipeline(
       onePhase(() => 'ok'),
       rowsOf(1),
@@ -164,7 +164,7 @@ describe('phases', () => {
     ],
   });
 
-  it('get the output of the one before, and start again at attempt 1', async () => {
+  it('get the output of the previous phase and start at attempt 1', async () => {
     const { results } = await runPipeline(twoPhases, [{ n: 6 }], {
       faults: [{ kind: 'status', status: 503, attempt: [1, 2] }],
     });
@@ -179,7 +179,7 @@ describe('phases', () => {
     ]);
   });
 
-  it('must exist where a fault is meant for one', async () => {
+  it('must exist if a fault names them', async () => {
     const faults = [{ kind: 'crash' as const, phase: 'third' }];
     await expect(runPipeline(twoPhases, [], { faults })).rejects.toThrow(/phase third of pipeline two/);
   });
@@ -188,7 +188,7 @@ describe('phases', () => {
 describe('timeouts', () => {
   const quick = { timeoutMs: 5000, retry: { timeout: { maxAttempts: 2 } } };
 
-  it('abort the signal at their moment of virtual time', async () => {
+  it('abort the signal at the right virtual time', async () => {
     const reasons: string[] = [];
     const waitForAbort = (_: Row, { signal }: { signal: AbortSignal }) =>
       new Promise((_resolve, reject) => {
@@ -203,7 +203,7 @@ describe('timeouts', () => {
     expect(run.results[0]!.history[0]).toMatchObject({ outcome: 'retry', atMs: 5000 });
   });
 
-  it('can be asked for as a fault', async () => {
+  it('can be injected as a fault', async () => {
     const run = await runPipeline(
       onePhase(() => 1, quick),
       rowsOf(2),
@@ -218,7 +218,7 @@ describe('timeouts', () => {
     ]);
   });
 
-  it('do not hit calls that are slow and in time', async () => {
+  it('do not hit slow calls that finish in time', async () => {
     const faults = [
       { kind: 'slow' as const, ms: 4999, row: 0 },
       { kind: 'slow' as const, ms: 5001, row: 1 },
@@ -234,7 +234,7 @@ describe('timeouts', () => {
     expect(run.virtualMs).toBe(5000);
   });
 
-  it('do not hit calls that wait for something real', async () => {
+  it('do not hit calls that wait for real I/O', async () => {
     const pipeline = onePhase(async () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
       return 'real';
@@ -245,7 +245,7 @@ describe('timeouts', () => {
 });
 
 describe('crashes', () => {
-  it('do not use up attempts, and fail the item at the third', async () => {
+  it('do not use up attempts, and fail the item at the third crash', async () => {
     const run = await runPipeline(
       onePhase(() => 'fine'),
       rowsOf(2),
@@ -267,14 +267,14 @@ describe('crashes', () => {
 });
 
 describe('time', () => {
-  it('can be slept on by handlers that are given the clock, within the slots of the phase', async () => {
+  it('passes for handlers that sleep on the clock, within the slots of the phase', async () => {
     const clock = new VirtualClock();
     const pipeline = onePhase((_, { signal }) => clock.sleep(1000, signal), { concurrency: 4 });
     const run = await runPipeline(pipeline, rowsOf(12), { clock, patienceMs: 60_000 });
     expect(run).toMatchObject({ virtualMs: 3000, counts: { DONE: 12 } });
   });
 
-  it('is what setTimeout of handlers measures when asked for, and only theirs', async () => {
+  it('applies to setTimeout of handlers on request, and to no other timers', async () => {
     const { setTimeout: before } = globalThis;
     const pipeline = onePhase(async () => {
       const never = setTimeout(() => expect.unreachable(), 10);
@@ -289,7 +289,7 @@ describe('time', () => {
   });
 });
 
-describe('timers that the test has faked', () => {
+describe('timers that the test fakes', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
@@ -302,8 +302,8 @@ describe('timers that the test has faked', () => {
   });
 });
 
-describe('what a handler gets', () => {
-  it('is the context of production: keys, log, files', async () => {
+describe('the context of a handler', () => {
+  it('has keys, log and files as in production', async () => {
     const keys: string[] = [];
     const pipeline = onePhase(async (_, context) => {
       keys.push(context.idempotencyKey);
@@ -328,14 +328,14 @@ describe('what a handler gets', () => {
     expect(run.logs[1]!.atMs).toBe(run.virtualMs);
   });
 
-  it('is no file that the test did not give', async () => {
+  it('has no file that the test does not provide', async () => {
     const { results } = await runPipeline(
       onePhase((_, context) => context.openFile('b')),
       rowsOf(1),
     );
     expect(results[0]).toMatchObject({
       status: 'ERROR',
-      error: 'there is no file b; the test gave none',
+      error: 'there is no file b; the test provides none',
     });
   });
 });
@@ -345,7 +345,7 @@ function busy(): Error {
 }
 
 describe('emitted rows', () => {
-  it('run once per key, within the bounds', async () => {
+  it('run once per key, within the limits', async () => {
     const chain = definePipeline({
       name: 'chain',
       phases: [
@@ -389,7 +389,7 @@ describe('handlers of many items', () => {
     calls = [];
   });
 
-  it('get what is ready, as far as it fits into a call', async () => {
+  it('get the ready items that fit into a call', async () => {
     const run = await runPipeline(many(answer), rowsOf(10));
     expect(seqsOf()).toEqual([
       [0, 1, 2, 3],
@@ -399,7 +399,7 @@ describe('handlers of many items', () => {
     expect(run.results.map(({ result }) => result)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it('get items of one attempt, with those that are due at the same moment', async () => {
+  it('get items of one attempt that are due at the same time', async () => {
     const waits = [0, 50, 100, 50, 0, 100];
     const pipeline = many((items) =>
       items.map(({ input, attempt }) => {
@@ -430,7 +430,7 @@ describe('handlers of many items', () => {
     expect(calls).toHaveLength(3);
   });
 
-  it('get the same calls, however long the phase before took for each item', async () => {
+  it('get the same calls however long the previous phase took for each item', async () => {
     const runOnce = async (delays: number[]) => {
       calls = [];
       const first: SinglePhase<Row, undefined, unknown> = {
@@ -449,7 +449,7 @@ describe('handlers of many items', () => {
     expect(seqsOf()).toEqual([[0, 1, 2, 3], [4, 5, 6, 7], [8]]);
   });
 
-  it('answer for each item; a throw is the failure of all, and no array too', async () => {
+  it('return an outcome per item; a throw or a non-array fails all items', async () => {
     const retry = { overloaded: { ...soon, maxAttempts: 2 }, not_found: { maxAttempts: 1 } };
     const pipeline = many(
       (items) => {
@@ -485,7 +485,7 @@ describe('handlers of many items', () => {
     expect(run.results.map(({ status }) => status)).toEqual(['DONE', 'DONE', 'DONE', 'ERROR', 'ERROR']);
   });
 
-  it('suffer a fault of one of their items as a call: all of its items fail, and other calls do not', async () => {
+  it('fail as a whole call if a fault hits one item, and other calls do not', async () => {
     const run = await runPipeline(many(answer), rowsOf(8), {
       faults: [{ kind: 'status', status: 503, row: 2, attempt: 1 }],
     });
@@ -495,7 +495,7 @@ describe('handlers of many items', () => {
     ]);
   });
 
-  it('use up a fault for all items of the call that it was meant for', async () => {
+  it('use up a fault for all matching items of the call', async () => {
     const run = await runPipeline(many(answer, { retry: { overloaded: soon } }), rowsOf(4), {
       faults: [{ kind: 'status', status: 503, times: 1 }],
     });
@@ -518,7 +518,7 @@ describe('handlers of many items', () => {
     expect(reasons).toEqual(Array.from({ length: 3 }, () => 'the handler gave no answer within 3000 ms'));
   });
 
-  it('are halved when they crash, until the one item is found that does it', async () => {
+  it('are halved after a crash until the crashing item is found', async () => {
     const run = await runPipeline(many(answer), rowsOf(6), { faults: [{ kind: 'crash', row: 1 }] });
     expect(run.results.map(({ status }) => status)).toEqual(['DONE', 'ERROR', ...Array(4).fill('DONE')]);
     expect(run.results[1]).toMatchObject({ errorClass: 'crashed', attempts: 1 });
@@ -528,11 +528,11 @@ describe('handlers of many items', () => {
       'crashed',
       'error',
     ]);
-    // The calls that crashed were not made: the fault took their place.
+    // Crashed calls are missing here, because the fault replaced them.
     expect(seqsOf()).toEqual([[4, 5], [2, 3], [0]]);
   });
 
-  it('emit rows, which come in calls of their own', async () => {
+  it('emit rows, which get their own calls', async () => {
     const pipeline = many((items) =>
       items.map(({ seq, emit }) => {
         if (seq < 4) for (const part of ['a', 'b']) emit(`${seq} ${part}`, { n: seq });

@@ -1,5 +1,6 @@
-// Runs a pipeline over rows inside a test: no database, no waiting. Schema, outcomes, classification, back-off, timeouts
-// and crashes are decided by the code that the worker runs; time is virtual and jitter comes from a seed.
+// Runs a pipeline over rows inside a test, without a database and without waiting. The code of the worker decides
+// schema checks, outcomes, classification, back-off, timeouts and crashes; time is virtual and jitter comes from a
+// seed.
 import { checkParams } from '../pipeline/check-params.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRow } from '../engine/items/add-items.ts';
@@ -17,11 +18,11 @@ import { VirtualRun } from './virtual-run.ts';
 import { useVirtualTimers } from './virtual-timers.ts';
 
 export interface RunPipelineOptions<Params = unknown> {
-  /** What goes wrong, and where. Of several that match a call, the first counts. */
+  /** Faults to inject. If several match a call, the first one applies. */
   faults?: readonly Fault[];
   /** The same seed gives the same waits. Default 1. */
   seed?: number;
-  /** Over the defaults. The environment is not read: a test gives the same result everywhere. */
+  /** Override the defaults. The environment is not read, so that a test gives the same result everywhere. */
   settings?: Partial<
     Pick<
       Settings,
@@ -36,15 +37,15 @@ export interface RunPipelineOptions<Params = unknown> {
   >;
   /** Parameters of the job, checked by the pipeline's `params` schema. */
   params?: Params;
-  /** What `context.openFile` finds, by key. */
+  /** Files for `context.openFile`, by key. */
   files?: GivenFiles;
-  /** For handlers that are given a clock to sleep on. */
+  /** For handlers that sleep on a clock that the test passes to them. */
   clock?: VirtualClock;
   /** `setTimeout` of handlers waits in virtual time. Not for handlers that use the real network. Default false. */
   virtualTimers?: boolean;
   /**
-   * Real milliseconds that calls get which do not sleep in virtual time. When none of them gets on for so long they
-   * count as hanging, and virtual time moves on, in the end to their timeout. Default 500.
+   * Real milliseconds to wait for calls that do not sleep in virtual time. If none of them makes progress for this
+   * long, they count as hanging and virtual time advances, up to their timeout. Default 500.
    */
   patienceMs?: number;
 }
@@ -59,7 +60,7 @@ export async function runPipeline<Row, Params, Result>(
       'PIPELINE_INVALID',
       'expected the first argument of runPipeline to be a pipeline',
       {
-        hint: 'Give what definePipeline returns.',
+        hint: 'Pass the return value of definePipeline.',
       },
     );
   }

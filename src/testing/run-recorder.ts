@@ -1,4 +1,4 @@
-// Gathers what the calls of a run ended in, as the flush would store it.
+// Collects the outcomes of the calls of a run, as the flush would store them.
 import { errorSignature } from '../core/errors/error-signature.ts';
 import type { Failure, ItemStatus } from '../core/items/outcome.ts';
 import { ITEM_STATUSES } from '../core/items/outcome.ts';
@@ -30,7 +30,7 @@ export class RunRecorder {
     this.#histories = rows.map(() => []);
   }
 
-  /** A row that was emitted stands in the rows already. */
+  /** Adds the history of an emitted row, which is already in `#rows`. */
   addRow(): void {
     this.#histories.push([]);
   }

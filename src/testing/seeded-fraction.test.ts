@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { seededFraction } from './seeded-fraction.ts';
 
-it('gives the same for the same parts, and spreads evenly over neighbours', () => {
+it('returns the same number for the same parts, and spreads evenly over neighbours', () => {
   const drawn = Array.from({ length: 10_000 }, (_, seq) => seededFraction(1, seq, 0, 1));
   expect(drawn).toEqual(Array.from({ length: 10_000 }, (_, seq) => seededFraction(1, seq, 0, 1)));
   for (const value of drawn) expect(value >= 0 && value < 1).toBe(true);

@@ -1,5 +1,5 @@
-// A number in [0, 1) that looks random and is the same for the same parts, whatever else happened before: the jitter of
-// a retry must not depend on the order in which other calls ended.
+// A pseudo-random number in [0, 1) that depends only on its arguments. The jitter of a retry must not depend on the
+// order in which other calls return.
 
 export function seededFraction(...parts: number[]): number {
   let hash = 0x811c9dc5;

@@ -1,5 +1,5 @@
-// One call of a handler in a test: the items it was given, and which of them have no outcome yet. A call of `run` has
-// one item; a call of `runMany` has up to batch.maxItems of them.
+// One handler call in a test, with its items that have no outcome yet. A call of `run` has one item; a call of
+// `runMany` has up to batch.maxItems.
 import type { PhaseRuntime } from '../worker/run/run-item.ts';
 import type { RunningBatch } from '../worker/run/running-batch.ts';
 import type { ItemServices, RunningItem } from '../worker/run/running-item.ts';
@@ -11,7 +11,7 @@ export interface Stage {
   name: string;
   runtime: PhaseRuntime;
   slots: number;
-  /** Items in one call, at the most; null for handlers that take one item. */
+  /** Maximum items per call; null for handlers that take one item. */
   maxItems: number | null;
   timeoutMs: number;
   services: ItemServices;
@@ -52,7 +52,7 @@ export class VirtualCall implements CallScope {
     return [...this.#open];
   }
 
-  /** What the item had waited as; undefined when it has its outcome already. */
+  /** Returns the queued form of the item, or undefined if it already has an outcome. */
   settle(item: RunningItem): VirtualItem | undefined {
     const waiting = this.#open.get(item);
     this.#open.delete(item);

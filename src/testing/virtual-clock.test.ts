@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from './virtual-clock.ts';
 
 describe('a virtual clock', () => {
-  it('fires what is due in order of time, then of setting, and shows each the moment it asked for', () => {
+  it('fires due timers by time, then in the order they were set, each at its own time', () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     for (const [name, ms] of [
@@ -17,7 +17,7 @@ describe('a virtual clock', () => {
     expect([clock.now(), clock.nextMs]).toEqual([30, 31]);
   });
 
-  it('fires timers that are set while it moves, and none that were cancelled', () => {
+  it('fires timers that are set while it advances, but no cancelled ones', () => {
     const clock = new VirtualClock();
     const fired: number[] = [];
     const cancel = clock.setTimer(5, () => fired.push(-1));
@@ -31,21 +31,21 @@ describe('a virtual clock', () => {
     expect(clock.nextMs).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('never goes back', () => {
+  it('never moves backwards', () => {
     const clock = new VirtualClock();
     clock.moveTo(10);
     clock.moveTo(5);
     expect(clock.now()).toBe(10);
   });
 
-  it.each([-1, Number.NaN, 0])('takes a wait of %d ms for none', async (ms) => {
+  it.each([-1, Number.NaN, 0])('treats a wait of %d ms as no wait', async (ms) => {
     const clock = new VirtualClock();
     const slept = clock.sleep(ms);
     clock.moveTo(0);
     await expect(slept).resolves.toBeUndefined();
   });
 
-  it('wakes a sleeper whose signal aborts, with its reason, and forgets its timer', async () => {
+  it('rejects a sleep whose signal aborts, with its reason, and removes its timer', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const slept = clock.sleep(1000, controller.signal);

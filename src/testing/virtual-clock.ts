@@ -1,13 +1,13 @@
-// Time that passes only when nothing else can happen. Handlers under test may sleep on it; the run moves it to the next
-// moment at which something is due.
+// Time that advances only when nothing else can happen. Handlers under test may sleep on it; the run advances it to
+// the next due timer.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** One handler call: what it sleeps on tells the run that it waits for virtual time, not for the network. */
+/** One handler call. Its timers show the run that the call waits for virtual time, not for the network. */
 export interface CallScope {
   readonly clock: VirtualClock;
   /** Timers of this call that are not due yet. */
   sleeping: number;
-  /** The number above has changed. */
+  /** Called after `sleeping` changed. */
   onChange(): void;
 }
 
@@ -21,15 +21,15 @@ interface Timer {
 
 export class VirtualClock {
   #nowMs = 0;
-  /** By time; timers of one moment in the order in which they were set. */
+  /** Sorted by time, then by the order in which they were set. */
   readonly #timers: Timer[] = [];
 
-  /** Virtual milliseconds since this clock was made. */
+  /** Virtual milliseconds since this clock was created. */
   now(): number {
     return this.#nowMs;
   }
 
-  /** Resolves after `ms` of virtual time; rejects with the reason of the signal when that aborts first. */
+  /** Resolves after `ms` of virtual time; rejects with the reason of the signal if it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
@@ -45,7 +45,7 @@ export class VirtualClock {
     });
   }
 
-  /** Calls back after `ms` of virtual time, unless the function it returns is called before. */
+  /** Calls `fire` after `ms` of virtual time. The returned function cancels the timer. */
   setTimer(ms: number, fire: () => void): () => void {
     const timer: Timer = {
       atMs: this.#nowMs + Math.max(ms || 0, 0),
@@ -64,12 +64,12 @@ export class VirtualClock {
     };
   }
 
-  /** When the next timer is due; infinite without one. */
+  /** When the next timer is due; infinite if there is none. */
   get nextMs(): number {
     return this.#timers[0]?.atMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Fires what is due until then, in order. Never goes back. */
+  /** Advances the time and fires due timers in order. Time never moves backwards. */
   moveTo(atMs: number): void {
     while (this.nextMs <= atMs) {
       const timer = this.#timers.shift()!;

@@ -1,5 +1,5 @@
-// The worker's part in a test: starts items in the slots of their phases, hears how they end and decides when virtual
-// time may move on. What an item ends in is decided by the same functions as in production.
+// The worker's part in a test: starts items in the slots of their phases, records their outcomes and decides when
+// virtual time may advance. The functions of production decide the outcome of an item.
 import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
 import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
@@ -32,9 +32,9 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export interface VirtualRunOptions {
   pipeline: Pipeline;
-  /** Grows by what handlers emit. */
+  /** Emitted rows are appended. */
   rows: Record<string, unknown>[];
-  /** The rows as they are stored. */
+  /** The rows as stored JSON. */
   inputs: string[];
   jobId: string;
   params: Record<string, unknown>;
@@ -54,7 +54,7 @@ export class VirtualRun {
   readonly #stages: Stage[];
   readonly #calls = new Set<VirtualCall>();
   readonly #emittedKeys = new Set<string>();
-  /** By seq: how far from the rows that were given. */
+  /** Depth by seq: 0 for given rows, one more than the parent for emitted rows. */
   readonly #depths: number[];
   #suspectGroups = 0;
   #changed = false;
@@ -81,14 +81,14 @@ export class VirtualRun {
       const next = Math.min(...this.#stages.map((stage) => stage.waiting.nextMs));
       if (this.#calls.size === 0 && next === NEVER) return;
       const deadlines = [...this.#calls].map((call) => call.deadlineMs);
-      // Without a call nobody waits for a timer: one that a handler left behind does not make the run longer.
+      // Without a call in flight, timers that a handler left behind must not prolong the run.
       clock.moveTo(this.#calls.size === 0 ? next : Math.min(next, clock.nextMs, ...deadlines));
     }
   }
 
   /**
-   * Lets handlers get on as far as they can without virtual time. One that sleeps on the clock waits for nothing else;
-   * any other may wait for something real, and is given real time for it.
+   * Lets handlers proceed as far as they can without virtual time. A handler that sleeps on the clock waits only for
+   * the clock; any other may wait for real I/O, and gets real time for it.
    */
   async #settle(): Promise<void> {
     this.#changed = false;
@@ -125,8 +125,8 @@ export class VirtualRun {
   }
 
   /**
-   * Calls of many items are put together when nothing else can get on without virtual time: all that becomes ready at
-   * this moment is there by then, and what falls into which call does not depend on who came first.
+   * Batches are formed when nothing else can proceed without virtual time. All items that become ready at this moment
+   * are queued by then, so the batches do not depend on the order of arrival.
    */
   #startBatches(): boolean {
     const now = this.#options.clock.now();
@@ -159,7 +159,7 @@ export class VirtualRun {
     { seq, attempt, failures, previous }: VirtualItem,
   ): Item {
     const { clock, jobId, params, inputs } = this.#options;
-    // Of a lease an item needs only the claim, and of that what names the call.
+    // An item reads only these fields of the lease's claim.
     const claim = { jobId, generation: 1, phase: stage.index, attempt, failures, priority: 0, params };
     const claimed = { seq, input: inputs[seq]!, previous };
     return new Item({ claim } as Lease, claimed, clock.now(), stage.services);
@@ -211,7 +211,7 @@ export class VirtualRun {
     next.waiting.add(fresh(seq, json, now), now);
   }
 
-  /** Once per key, and not past the bounds: as the flush does it. */
+  /** Adds emitted rows once per key and within the limits, as the flush does. */
   #addEmitted(parentSeq: number, children: readonly EmittedChild[], now: number): void {
     const { rows, inputs, settings, recorder } = this.#options;
     const depth = this.#depths[parentSeq]! + 1;
@@ -228,7 +228,7 @@ export class VirtualRun {
     }
   }
 
-  /** The items of the call were all of the lease: what else the process held is the rescuer's business. */
+  /** Treats the items of the call as the whole lease of the crashed process. */
   #crash(call: VirtualCall): void {
     const { stage, open } = call;
     const now = this.#options.clock.now();
@@ -299,7 +299,7 @@ export class VirtualRun {
     };
   }
 
-  /** Every call goes through here. */
+  /** Wraps the handler so that faults apply to every call. */
   #intercepted(phase: Phase): Phase {
     const { name } = phase;
     if (phase.runMany === undefined)
@@ -309,7 +309,7 @@ export class VirtualRun {
       };
     return {
       ...phase,
-      // Whatever comes out: it is checked where every answer is.
+      // The cast is safe: runMany checks the return value of every handler.
       runMany: (items: readonly BatchItem[], context: BatchContext) =>
         this.#callHandler(name, items, () => phase.runMany(items, context)) as unknown[],
     };
@@ -344,7 +344,7 @@ export class VirtualRun {
 
 const KIND_OUTCOMES = { advance: 'advanced', retry: 'retry' } as const;
 
-/** At the beginning of a phase. */
+/** An item at the beginning of a phase. */
 function fresh(seq: number, previous: string | null, readyAtMs: number): VirtualItem {
   return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, suspects: null, previous, readyAtMs };
 }

@@ -1,5 +1,5 @@
-// Makes `setTimeout` of handlers under test wait in virtual time. Only calls made by a handler are concerned: the test,
-// its runner and everything else in the process keep the timers they have.
+// Makes `setTimeout` of handlers under test wait in virtual time. Only calls from a handler are affected; the test,
+// its runner and the rest of the process keep their timers.
 import { currentCall } from './virtual-clock.ts';
 
 let users = 0;
@@ -25,7 +25,7 @@ class VirtualTimeout {
   }
 }
 
-/** Call what it returns when the run is over; the global functions come back with the last of them. */
+/** Returns a function to call after the run. The last of these calls restores the global functions. */
 export function useVirtualTimers(): () => void {
   if (users === 0) install();
   users += 1;

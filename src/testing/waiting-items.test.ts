@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { WaitingItems } from './waiting-items.ts';
 
-it('hands out items when they are ready, the earliest first, and those of one moment by their position', () => {
+it('returns ready items, the earliest first, and by seq within the same time', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 30 }), (readyTimes) => {
       const waiting = new WaitingItems();
@@ -35,7 +35,7 @@ const item = (seq: number, attempt: number, suspects: number | null = null, read
   readyAtMs,
 });
 
-it('hands out items of one attempt and one suspicion together, each once, whatever order they came in', () => {
+it('groups items of one attempt and one suspect group, each once, whatever their order of arrival', () => {
   const shapes = fc.uniqueArray(
     fc.record({
       seq: fc.nat({ max: 50 }),
@@ -77,7 +77,7 @@ it('hands out items of one attempt and one suspicion together, each once, whatev
   );
 });
 
-it('goes on with the items that were passed over', () => {
+it('continues with the items that were passed over', () => {
   const waiting = new WaitingItems();
   for (const [seq, attempt] of [0, 1, 0, 0, 1].entries()) waiting.add(item(seq, attempt), 0);
   const seqs = () => waiting.takeTogether(0, 2).map(({ seq }) => seq);

@@ -1,13 +1,13 @@
-// The items that wait at one phase: those that are ready, in order, and those that wait for a moment.
+// Waiting items of one phase: ready items in order, and delayed items by the time at which they become ready.
 
 export interface VirtualItem {
   seq: number;
-  /** Attempts made. */
+  /** Number of attempts so far. */
   attempt: number;
-  /** As in core/failure-counts. */
+  /** Encoded as in core/errors/failure-counts.ts. */
   failures: string;
   crashes: number;
-  /** Items that were in a crashed call come back in halves, and only with their own half; null for all others. */
+  /** Group of an item from a crashed call, whose items are retried in halves; null for all other items. */
   suspects: number | null;
   /** Output of the phase before, as JSON. */
   previous: string | null;
@@ -18,10 +18,10 @@ export class WaitingItems {
   #ready: VirtualItem[] = [];
   #position = 0;
   #sorted = true;
-  /** The earliest last. */
+  /** Sorted with the earliest last. */
   readonly #delayed: VirtualItem[] = [];
 
-  /** When the next delayed item is ready; infinite without one. */
+  /** When the next delayed item becomes ready; infinite if there is none. */
   get nextMs(): number {
     return this.#delayed.at(-1)?.readyAtMs ?? Number.POSITIVE_INFINITY;
   }
@@ -38,7 +38,7 @@ export class WaitingItems {
     this.#delayed.splice(low, 0, item);
   }
 
-  /** What has become ready by now waits for a slot, and no longer for a moment. */
+  /** Moves delayed items that are due to the ready items. */
   ripen(nowMs: number): void {
     while (this.nextMs <= nowMs) this.#addReady(this.#delayed.pop()!);
   }
@@ -52,8 +52,8 @@ export class WaitingItems {
   }
 
   /**
-   * The next items that may start now in one call: of one attempt, those that were ready first before the others, then by
-   * their position, whatever the order in which they came here.
+   * Takes the next items for one call: of one attempt, sorted by the time at which they became ready and then by seq,
+   * whatever their order of arrival.
    */
   takeTogether(nowMs: number, maxItems: number): VirtualItem[] {
     this.ripen(nowMs);

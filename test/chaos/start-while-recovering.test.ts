@@ -118,7 +118,7 @@ test('workers, servers, commands and programs that start while PostgreSQL recove
     { state: 'ready', afterMs: expect.any(Number) },
   ]);
   await Promise.all([worker, api].map((each) => each.prints('PostgreSQL is ready after')));
-  await Promise.all([worker.prints('1 worker process'), api.prints('web page and API on')]);
+  await Promise.all([worker.prints('1 worker process'), api.prints('Web page and API on')]);
   expect(await Promise.all([worker.stop(), api.stop()])).toEqual([0, 0]);
 });
 

@@ -1,4 +1,4 @@
-// Budgets as a person uses them: run with one, see why the job stands still, raise it, go on.
+// Budgets on the command line: run with one, see why the job is paused, raise it, continue.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,20 +27,20 @@ const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: databas
 
 const idIn = (text: string): string => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(text)![0];
 
-/** The commands that a hint prints, as a shell would run them. */
+/** The commands that a hint prints, split as a shell would. */
 const printed = (stderr: string): string[][] =>
   [...stderr.matchAll(/^ +(?:npx )?rowmill (.*)$/gm)].map((match) =>
     [...match[1]!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!),
   );
 
-test('a job that reached its budget ends with exit code 4 and a command that finishes it as printed', async () => {
+test('a job that reaches its budget exits with code 4 and prints a command that finishes it', async () => {
   const sentence = 'budget of 4 reached: 4 spent';
   const given = ['run', 'pipeline.ts', 'rows.csv', '--again', '--out', 'all results.csv'];
   const first = await rowmill(...given, '--budget', '4');
   expect(first.code).toBe(4);
   const jobId = idIn(first.stderr);
   expect(first.stderr).toContain(
-    `job ${jobId} is paused: ${sentence}; 12 of 20 rows are left. Continue with:`,
+    `Job ${jobId} is paused: ${sentence}; 12 of 20 rows are left. Continue with:`,
   );
   const [command] = printed(first.stderr);
   expect(command).toEqual([
@@ -58,7 +58,7 @@ test('a job that reached its budget ends with exit code 4 and a command that fin
   expect(readFileSync(join(folder, 'all results.csv'), 'utf8').trim().split('\n')).toHaveLength(21);
 });
 
-test('a job that is out of money is not resumed before its budget is raised, and a resume without a worker says so', async () => {
+test('resume refuses a job without budget, and notes that no worker is running', async () => {
   const first = await rowmill(
     'run',
     'pipeline.ts',
@@ -71,10 +71,10 @@ test('a job that is out of money is not resumed before its budget is raised, and
   );
   const jobId = idIn(first.stderr);
   const { stdout } = await rowmill('status', jobId);
-  expect(stdout).toContain('  paused: budget of 4 reached: 4 spent');
-  expect(stdout).toContain('  cost: 4');
-  expect(stdout).toContain('  budget of the job: 4, 4 spent');
-  expect(stdout).toContain('  budget per item: 1');
+  expect(stdout).toContain('  Paused: budget of 4 reached: 4 spent');
+  expect(stdout).toContain('  Cost: 4');
+  expect(stdout).toContain('  Budget of the job: 4, 4 spent');
+  expect(stdout).toContain('  Budget per row: 1');
   const refused = await rowmill('run', 'pipeline.ts', '--resume', jobId);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`cannot resume job ${jobId}: budget of 4 reached`);
@@ -82,7 +82,7 @@ test('a job that is out of money is not resumed before its budget is raised, and
     `Raise the budget: rowmill run pipeline.ts --resume ${jobId} --budget 10\n`,
   );
   const resumed = await rowmill('resume', jobId, '--budget', '20');
-  expect(resumed.stdout).toContain('goes on');
+  expect(resumed.stdout).toContain('is resumed');
   expect(resumed.stderr).toContain('note: no worker is running');
   expect(resumed.stderr).toContain(`rowmill run '<module of paid>' --resume ${jobId}`);
 });

@@ -1,4 +1,4 @@
-// The command line as a person uses it, in a folder of its own, against a real database.
+// The command line in a folder of its own, against a real database.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ function writeRows(name: string, rows: string[]): void {
   writeFileSync(join(folder, name), `name,n\n${rows.join('\n')}\n`);
 }
 
-test('a file whose name says another format than can be written is refused before anything runs', async () => {
+test('an output file with an unsupported extension is refused before anything runs', async () => {
   writeRows('named.csv', ['row 0,0']);
   for (const out of ['named.json', '-']) {
     const { code, stderr } = await rowmill(['run', 'pipeline.ts', 'named.csv', '--out', out]);
@@ -74,7 +74,7 @@ test('a file whose name says another format than can be written is refused befor
   expect(await database.query(`select from jobs where name = 'named.csv'`)).toEqual([]);
 });
 
-test('run takes a file, shows the summary and writes the results in the order of the rows', async () => {
+test('run reads a file, shows the summary and writes the results in row order', async () => {
   writeRows(
     'rows.csv',
     Array.from({ length: 10 }, (_, n) => `row ${n},${n}`),
@@ -87,7 +87,7 @@ test('run takes a file, shows the summary and writes the results in the order of
     '--out',
     'out/results.csv',
   ]);
-  expect(stderr).toContain('job ');
+  expect(stderr).toContain('Job ');
   expect(stdout).toContain('10 of 10 rows');
   expect(stdout).toContain('five is broken');
   expect(stderr).toMatch(/^1 row failed\. List the errors with: rowmill errors [0-9a-f-]{36}$/m);
@@ -102,7 +102,7 @@ test('run takes a file, shows the summary and writes the results in the order of
   expect(rows[9]).toMatchObject({ name: 'row 9', length: '5' });
 });
 
-test('an item that ends the process fails alone, and the run goes on', async () => {
+test('a row that exits the process fails alone, and the run continues', async () => {
   writeRows('poison.csv', [...Array.from({ length: 20 }, (_, n) => `row ${n},${n + 100}`), 'poison,exit']);
   const { code, stdout, stderr } = await rowmill([
     'run',
@@ -130,7 +130,7 @@ test('status lists jobs and shows one by the first characters of its id', async 
   expect((await rowmill(['status'])).stdout).toContain(all[0].jobId);
 });
 
-test('doctor says that everything is in order, and fails when it is not', async () => {
+test('doctor succeeds on a healthy database and fails on a broken one', async () => {
   const healthy = await rowmill(['doctor', '--json']);
   expect(healthy.code).toBe(0);
   expect(JSON.parse(healthy.stdout).ok).toBe(true);
@@ -142,60 +142,60 @@ test('doctor says that everything is in order, and fails when it is not', async 
 });
 
 test.each([
-  ['a file that is not there', ['run', 'pipeline.ts', 'nothing.csv'], 'cannot read nothing.csv'],
-  ['a pipeline that is not there', ['run', 'nothing.ts', 'rows.csv'], 'there is no file nothing.ts'],
-  ['a job that is not there', ['status', 'ffffffff'], 'there is no job ffffffff'],
+  ['a missing file', ['run', 'pipeline.ts', 'nothing.csv'], 'cannot read nothing.csv'],
+  ['a missing pipeline', ['run', 'nothing.ts', 'rows.csv'], 'there is no file nothing.ts'],
+  ['an unknown job', ['status', 'ffffffff'], 'there is no job ffffffff'],
   [
     'an unknown setting',
     ['run', 'pipeline.ts', 'rows.csv', '--set', 'claimMaxx=3'],
     'did you mean claimMax?',
   ],
-])('%s gets one clear line and exit code 1', async (_, args, message) => {
+])('%s is reported in one line with exit code 1', async (_, args, message) => {
   const { code, stderr } = await rowmill(args);
   expect(code).toBe(1);
   expect(stderr).toContain(message);
   expect(stderr).not.toContain('    at ');
 });
 
-test('a row with too few columns is rejected, visible and downloadable, and the rest runs', async () => {
+test('a row with too few columns is rejected and can be exported, and the rest runs', async () => {
   writeRows('ragged.csv', ['a,1', 'b', 'c,3']);
   const { code, stderr } = await rowmill(['run', 'pipeline.ts', 'ragged.csv']);
   expect(stderr).toContain('ragged.csv: csv, utf-8, delimiter ",", header on line 1');
-  expect(stderr).toContain('rows read 3: rejected 1');
+  expect(stderr).toContain('3 rows read: 1 rejected');
   expect(code).toBe(0);
   const [job] = await database.query<{ job_id: string }>(`select job_id from jobs where name = 'ragged.csv'`);
   const exported = await rowmill(['export', job!.job_id, '--rejected', '--out', 'rejected.csv']);
-  expect(exported.stdout).toContain('1 rows written');
+  expect(exported.stdout).toContain('1 row written');
   expect(readFileSync(join(folder, 'rejected.csv'), 'utf8')).toMatch(
     /^line,reason,raw\n3,.*expected 2 cells, got 1.*,b\n$/,
   );
 });
 
-test('the same file again is the same job, unless a person asks for a new one', async () => {
+test('the same file is the same job, unless --again asks for a new one', async () => {
   const file = `${newId()}.csv`;
   writeRows(file, ['a,1', `${file},2`]);
   await rowmill(['run', 'pipeline.ts', file]);
   const again = await rowmill(['run', 'pipeline.ts', file, '--out', 'twice-out.jsonl']);
-  expect(again.stderr).toContain('was given before');
+  expect(again.stderr).toContain('was submitted before');
   expect(again.stdout).toContain('2 rows written');
   await rowmill(['run', 'pipeline.ts', file, '--again']);
   expect(await database.query('select 1 from jobs where name = $1', [file])).toHaveLength(2);
 });
 
-test('a file can be looked at before anything is stored', async () => {
+test('inspect shows a file without storing anything', async () => {
   writeFileSync(join(folder, 'look.csv'), 'Report of May\n\nName;N\nJörg;1\nAnn;2\n', 'latin1');
   const { code, stdout } = await rowmill(['inspect', 'look.csv']);
   expect(code).toBe(0);
   expect(stdout).toContain('delimiter ";"');
   expect(stdout).toContain('header on line 3');
-  expect(stdout).toContain('before the header: Report of May');
+  expect(stdout).toContain('Before the header: Report of May');
   expect(stdout).toContain('Jörg | 1');
   const stated = await rowmill(['inspect', 'look.csv', '--delimiter', ',', '--skip-lines', '2', '--json']);
   expect(JSON.parse(stated.stdout)).toMatchObject({ columns: [{ key: 'Name;N' }] });
   expect((await rowmill(['inspect', 'look.csv', '--quote', 'xx'])).stderr).toContain('FILE_OPTION_INVALID');
 });
 
-test('a look with a pipeline lists fields without a column and counts the rows that its input refuses', async () => {
+test('inspect with a pipeline lists fields without a column and counts the rows that its input refuses', async () => {
   const zod = import.meta.resolve('zod');
   writeFileSync(
     join(folder, 'checked.mjs'),
@@ -212,11 +212,11 @@ test('a look with a pipeline lists fields without a column and counts the rows t
   const { code, stdout } = await rowmill(['inspect', 'checked.csv', '--pipeline', 'checked.mjs']);
   expect(code).toBe(0);
   expect(stdout).toContain('Straße → street');
-  expect(stdout).toContain('fields without a column: note');
+  expect(stdout).toContain('Fields without a column: note');
   expect(stdout).toContain(
-    "checked all 1,501 rows: 3 refused by the pipeline's input, 1 rejected as unreadable",
+    "Checked all 1,501 rows: 3 refused by the pipeline's input, 1 rejected as unreadable",
   );
-  expect(stdout).toMatch(/line 9: n: .*none/);
+  expect(stdout).toMatch(/Line 9: n: .*none/);
   const json = await rowmill(['inspect', 'checked.csv', '--pipeline', 'checked.mjs', '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({
     unmapped: ['note'],
@@ -228,18 +228,18 @@ test.each([
   [['run', 'pipeline.ts', 'none.csv', '--params', '{'], 'expected a JSON object'],
   [['run', 'pipeline.ts', 'none.csv', '--params', '[1]'], 'expected a JSON object'],
   [['run', 'pipeline.ts', 'none.csv', '--budget', '-1'], 'expected a number from 0'],
-  [['jobs', '--state', 'RUNNING,FOO'], 'expected states to be of INGESTING, '],
-])('%j is a mistake of usage', async (args, told) => {
+  [['jobs', '--state', 'RUNNING,FOO'], 'expected one or more of INGESTING, '],
+])('%j is wrong usage', async (args, message) => {
   const { code, stderr } = await rowmill(args);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
 });
 
-test('an address that is none is told as such', async () => {
+test('an invalid database address is reported with an example', async () => {
   const { code, stderr } = await rowmill(['status', '--database-url', 'foo']);
   expect([code, stderr]).toEqual([1, expect.stringContaining('such as postgres://user@host:5432/name')]);
 });
 
-test('an unreachable database is one clear line', async () => {
+test('an unreachable database is reported in one line', async () => {
   const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none';
   const { code, stderr } = await rowmill(['status'], { DATABASE_URL, DATABASE_START_WAIT_MS: '0' });
   expect(code).toBe(1);

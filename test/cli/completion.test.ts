@@ -1,4 +1,4 @@
-// Completion as a shell does it, and docs/cli.md compared with the commands there are.
+// Completion in real shells, and docs/cli.md compared with the commands.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ beforeAll(() => {
 const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
 
 describe.runIf(has('bash'))('bash', () => {
-  /** What is offered for the last of these words. */
+  /** Completions for the last of these words. */
   function offered(...words: string[]): string[] {
     const script = `${completion('bash')}
 COMP_WORDS=(rowmill "$@"); COMP_CWORD=$#
@@ -31,7 +31,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     return stdout.split('\n').filter((line) => line !== '');
   }
 
-  test('offers commands, their commands, and the options of each', () => {
+  test('offers commands, subcommands and their options', () => {
     expect(offered('re')).toEqual(['resume', 'resources', 'reprocess']);
     expect(offered('')).toEqual(expect.arrayContaining(['submit', 'jobs', 'login', 'completion']));
     expect(offered('resources', 's')).toEqual(['set']);
@@ -40,7 +40,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(offered('keys', '--api', 'http://x', 'rev')).toEqual(['revoke']);
   });
 
-  test('offers the values that an option knows, and files for the others', () => {
+  test('offers the choices of an option, and files for options without choices', () => {
     expect(offered('submit', '--format', 'x')).toEqual(['xlsx']);
     expect(offered('submit', '--map', 'completion.t')).toEqual(['completion.test.ts']);
     expect(offered('inspect', 'completion.t')).toEqual(['completion.test.ts']);
@@ -75,7 +75,7 @@ test('the script for fish has every command and every option', () => {
 
 describe('docs/cli.md', () => {
   const text = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
-  /** Rows of its tables by the heading they stand under: flags and what they do. */
+  /** Table rows by their heading: flags and descriptions. */
   const sections = new Map<string, { rows: string[][]; also: string[] }>();
   for (const part of text.split(/^#{2,3} /m).slice(1)) {
     const [heading, ...lines] = part.split('\n');
@@ -91,7 +91,7 @@ describe('docs/cli.md', () => {
     sections.set(heading!.trim(), { rows, also: [...also].map((match) => match[1]!) });
   }
 
-  test('has every command with its arguments, and no other', () => {
+  test('lists exactly the commands that exist, with their arguments', () => {
     const documented = [...sections.keys()].filter((heading) => heading.startsWith('`rowmill'));
     const known = nodes
       .filter(({ words }) => words.length > 0 && words.at(-1) !== 'help')
@@ -99,7 +99,7 @@ describe('docs/cli.md', () => {
     expect(documented.sort()).toEqual(known.sort());
   });
 
-  test('has every option of each command with what it does, and no other', () => {
+  test('lists exactly the options of each command, with their descriptions', () => {
     for (const { words, usage, options } of nodes) {
       if (words.length === 0 || words.at(-1) === 'help') continue;
       const { rows, also } = sections.get(`\`${['rowmill', ...words, usage].join(' ').trim()}\``)!;

@@ -1,4 +1,4 @@
-// Pause, resume, cancel, --hold and --trial as a person uses them.
+// Pause, resume, cancel, --hold and --trial on the command line.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,41 +27,41 @@ const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: databas
 
 const jobOf = (stdout: string): string => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(stdout)![0];
 
-test('a trial runs its rows and ends the command; run --resume lets the rest run', async () => {
+test('a test run runs its rows and exits; run --resume runs the rest', async () => {
   const trial = await rowmill('run', 'pipeline.ts', 'rows.csv', '--trial', '5', '--again');
   expect(trial.code).toBe(0);
   const jobId = jobOf(trial.stderr);
   expect(trial.stderr).toContain(
-    `job ${jobId} holds 15 rows back. Continue with:\n  rowmill run pipeline.ts --resume ${jobId}\n`,
+    `Job ${jobId} has 15 rows on hold. Continue with:\n  rowmill run pipeline.ts --resume ${jobId}\n`,
   );
-  expect((await rowmill('status', jobId)).stdout).toContain('held 15');
+  expect((await rowmill('status', jobId)).stdout).toContain('on hold 15');
   const rest = await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
   expect(rest.code).toBe(0);
   expect(readFileSync(join(folder, 'out.csv'), 'utf8').trim().split('\n')).toHaveLength(21);
 });
 
-test('a held job is stored whole, can be resumed, paused and cancelled, and says what it will not do', async () => {
+test('a held job is stored whole, can be resumed, paused and cancelled, and explains refused actions', async () => {
   const held = await rowmill('run', 'pipeline.ts', 'rows.csv', '--hold', '--again');
   expect(held.code).toBe(0);
   const jobId = jobOf(held.stderr);
-  expect(held.stderr).toContain(`job ${jobId} is paused; 20 of 20 rows are left. Continue with:`);
-  expect((await rowmill('resume', jobId)).stdout).toContain('goes on (QUEUED)');
+  expect(held.stderr).toContain(`Job ${jobId} is paused; 20 of 20 rows are left. Continue with:`);
+  expect((await rowmill('resume', jobId)).stdout).toContain('is resumed (QUEUED)');
   expect(JSON.parse((await rowmill('pause', jobId, '--json')).stdout)).toEqual({
     jobId,
     action: 'pause',
     state: 'PAUSED',
   });
-  expect((await rowmill('pause', jobId)).stdout).toContain('was paused already');
+  expect((await rowmill('pause', jobId)).stdout).toContain('was already paused');
   const cancelled = await rowmill('cancel', jobId);
   expect(cancelled.stdout).toContain('is cancelled: 20 rows had no result (CANCELLED)');
-  expect((await rowmill('cancel', jobId)).stdout).toContain('was cancelled already');
+  expect((await rowmill('cancel', jobId)).stdout).toContain('was already cancelled');
   const refused = await rowmill('resume', jobId);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`cannot resume job ${jobId}: it is CANCELLED`);
   expect((await rowmill('doctor')).code).toBe(0);
 });
 
-test('slices bring a job to its end without a worker', async () => {
+test('slices finish a job without a worker', async () => {
   const stored = await rowmill('run', 'pipeline.ts', 'rows.csv', '--hold', '--again');
   const jobId = jobOf(stored.stderr);
   const paused = await rowmill('slice', jobId, 'pipeline.ts');
@@ -69,11 +69,11 @@ test('slices bring a job to its end without a worker', async () => {
     code: 0,
     stdout: expect.stringContaining('(PAUSED): 0 outcomes'),
   });
-  expect(paused.stdout).toContain('20 rows are left, another slice could do nothing now');
+  expect(paused.stdout).toContain('20 rows left, another slice would do nothing now');
   await rowmill('resume', jobId);
   const done = await rowmill('slice', jobId.slice(0, 8), 'pipeline.ts', '--duration', '1m', '--json');
   expect(JSON.parse(done.stdout)).toMatchObject({ jobId, state: 'DONE', finished: true, recorded: 20 });
-  expect((await rowmill('slice', jobId, 'pipeline.ts')).stdout).toContain('it is finished');
+  expect((await rowmill('slice', jobId, 'pipeline.ts')).stdout).toContain('the job is finished');
   const wrong = await rowmill('slice', jobId, 'pipeline.ts', '--duration', 'soon');
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('expected a duration such as 200ms, 5s or 1m');

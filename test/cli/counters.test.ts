@@ -1,4 +1,4 @@
-// rowmill counters and its check, as a person runs them: what is printed, and with which exit code they end.
+// Output and exit codes of rowmill counters and its check.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,11 +16,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: database.url }, args);
 
-test('the check finds what somebody changed by hand, at every level, and repairs it', async () => {
+test('the check finds manual changes at every level and repairs them', async () => {
   const none = await rowmill('counters');
   expect(none).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('no worker has registered a counter'),
+    stdout: expect.stringContaining('No worker has registered a counter'),
   });
   const notes = defineCounter({
     name: 'notes',
@@ -61,7 +61,7 @@ test('the check finds what somebody changed by hand, at every level, and repairs
   expect(listed).toMatchObject([{ name: 'notes', total: { notes: 50, links: 10 } }]);
   expect(await rowmill('counters', 'check')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('compared 5 entries, 5 entities, 2 scopes'),
+    stdout: expect.stringContaining('Compared 5 entries, 5 entities, 2 scopes'),
   });
   expect(await diagnose(database.url)).toMatchObject({ ok: true });
   expect(await diagnose(database.url, { jobId })).toMatchObject({ ok: true });
@@ -72,16 +72,16 @@ test('the check finds what somebody changed by hand, at every level, and repairs
                         select counter_id, owner_id, 'p1', '{0,1}' from counter_entries limit 1`);
   const found = await rowmill('counters', 'check');
   expect(found.code).toBe(1);
-  expect(found.stdout).toMatch(/DRIFT +notes of \S+, p0 \/ d0: notes is 3, the recount says 10\n/);
-  expect(found.stdout).toMatch(/DRIFT +notes of \S+, d3: links is 9, the recount says 3\n/);
-  expect(found.stdout).toMatch(/DRIFT +notes of \S+, p1: links is 5, the recount says 4\n/);
+  expect(found.stdout).toMatch(/DRIFT +notes of \S+, p0 \/ d0: notes is 3, should be 10\n/);
+  expect(found.stdout).toMatch(/DRIFT +notes of \S+, d3: links is 9, should be 3\n/);
+  expect(found.stdout).toMatch(/DRIFT +notes of \S+, p1: links is 5, should be 4\n/);
   const counters = (await diagnose(database.url)).invariants.find(
     ({ invariant }) => invariant === 'counters',
   );
   expect(counters!.problems.map(({ problem }) => problem)).toContainEqual(
     expect.stringMatching(/counter notes of \S+, p0 \/ d0: notes is 3, the recount says 10/),
   );
-  // Of one job: the entries it counts in, whoever changed them.
+  // The doctor of one job checks the entries to which the job contributes.
   expect((await doctorOf(jobId)).problems).toEqual([
     { jobId, problem: expect.stringMatching(/p0 \/ d0: notes is 3, the recount says 10/) },
   ]);
@@ -100,14 +100,14 @@ test('the check finds what somebody changed by hand, at every level, and repairs
     await database.query(`select detail from audit where action = 'counters.repair' order by at`),
   ).toEqual(['entries', 'entities', 'scopes'].map((level) => ({ detail: { level, rows: 1 } })));
 
-  // An entry that is gone: its sums can be repaired, but what was contributed to it is for nothing that is known.
+  // A deleted entry: its sums can be repaired, but its contributions no longer belong to a known entry.
   await database.query(`delete from counter_entries where entity = 'd2'`);
   const lost = await rowmill('counters', 'check', '--repair');
   expect(lost.code).toBe(1);
   expect(lost.stdout).toMatch(
-    new RegExp(`LOST +job ${jobId}: 1 contributions of 1 rows are to entries that are gone`),
+    new RegExp(`LOST +job ${jobId}: 1 contributions of 1 rows belong to deleted entries`),
   );
-  expect(lost.stdout).toMatch(/repaired 2\n/);
+  expect(lost.stdout).toMatch(/Repaired 2\n/);
   expect((await doctorOf(jobId)).problems).toEqual([
     { jobId, problem: '1 counter entries that it feeds no longer exist' },
   ]);

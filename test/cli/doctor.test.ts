@@ -1,5 +1,4 @@
-// Plants one violation per invariant on a live database: the doctor must find it, say it in plain words, and nothing
-// else.
+// Plants one violation per invariant on a live database. The doctor must report it in plain words, and nothing else.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
@@ -39,7 +38,7 @@ test('a healthy database has no problems', async () => {
   expect(await problems()).toEqual({});
 });
 
-test('an output file that is gone or changed is found', async () => {
+test('finds an output file that is missing or changed', async () => {
   const { files } = (await rowmill.summary(finished))!;
   const [results, summary] = files;
   await contextOf(rowmill).blobs.delete(results!.key);
@@ -54,14 +53,14 @@ test('an output file that is gone or changed is found', async () => {
   });
 });
 
-test('an item without a span and without a result is found', async () => {
+test('finds an item without a span and without a result', async () => {
   await database.query(`update spans set items = items - '{[1,2)}', item_count = 2 where job_id = $1`, [
     waiting,
   ]);
   expect(await problems()).toEqual({ coverage: ['1 items have neither a result nor a span'] });
 });
 
-test('an item in two spans is found', async () => {
+test('finds an item in two spans', async () => {
   await database.query(
     `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[0,1)}', 1)`,
     [waiting],
@@ -69,7 +68,7 @@ test('an item in two spans is found', async () => {
   expect(await problems()).toEqual({ coverage: ['1 items are in more than one span'] });
 });
 
-test('an item that has a result and is still queued is found', async () => {
+test('finds an item that has a result and is still queued', async () => {
   await database.query(
     `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[0,1)}', 1)`,
     [finished],
@@ -81,19 +80,19 @@ test('an item that has a result and is still queued is found', async () => {
   });
 });
 
-test('a span that miscounts its items is found', async () => {
+test('finds a span that miscounts its items', async () => {
   await database.query('update spans set item_count = 7 where job_id = $1', [waiting]);
   expect((await problems()).coverage?.[0]).toContain('1 spans miscount their items');
 });
 
-test('a result that the ledger does not know is found', async () => {
+test('finds a result that is missing in the ledger', async () => {
   await database.query('update ledger set done = done - 1 where job_id = $1', [finished]);
   const found = await problems();
   expect(Object.keys(found)).toEqual(['truth']);
   expect(found.truth?.[0]).toContain('the ledger says 2 done');
 });
 
-test('two leases with one token are found', async () => {
+test('finds two leases with one token', async () => {
   await database.query(`update spans set items = '{[0,1)}', item_count = 1 where job_id = $1`, [waiting]);
   await database.query(
     `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[1,3)}', 2)`,
@@ -107,14 +106,14 @@ test('two leases with one token are found', async () => {
   expect(Object.keys(await problems())).toEqual(['fence']);
 });
 
-test('a missing summary and a wrong one are found', async () => {
+test('finds a missing summary and a wrong one', async () => {
   await database.query(`update summaries set counts = counts || '{"DONE": 2}' where job_id = $1`, [finished]);
   expect((await problems())['one summary']?.[0]).toContain('a recount says 3 done');
   await database.query('delete from summaries where job_id = $1', [finished]);
   expect(await problems()).toEqual({ 'one summary': ['the job is done and has no summary'] });
 });
 
-test('a lease that nobody takes back is found', async () => {
+test('finds an expired lease that no worker took back', async () => {
   await database.query(
     `update spans set worker_id = gen_random_uuid(), token = gen_random_uuid(), expires_at = now() - interval '1 hour' where job_id = $1`,
     [waiting],
@@ -122,7 +121,7 @@ test('a lease that nobody takes back is found', async () => {
   expect((await problems()).liveness?.[0]).toContain('1 leases have expired');
 });
 
-test('a job that has nothing left to do and was not ended is found', async () => {
+test('finds a job that has no work left and was not finished', async () => {
   const { jobId } = await rowmill.createJob(pipeline);
   await database.query(
     `update jobs set state = 'RUNNING', sealed_at = now() - interval '1 hour' where job_id = $1`,
@@ -133,7 +132,7 @@ test('a job that has nothing left to do and was not ended is found', async () =>
   });
 });
 
-test('a cancellation that nobody carries on is found, and a cancelled job that holds back what it is', async () => {
+test('finds a cancellation that stopped halfway, and a cancelled job with the wrong outcome', async () => {
   const { jobId } = await rowmill.createJob(pipeline);
   await rowmill.addItems(jobId, [{ n: 1 }]);
   await database.query(
@@ -154,7 +153,7 @@ test('a cancellation that nobody carries on is found, and a cancelled job that h
   expect(Object.keys(await problems())).toEqual(['coverage', 'truth', 'one summary']);
 });
 
-test('a primary key that was dropped is found', async () => {
+test('finds a dropped primary key', async () => {
   await database.query('alter table summaries drop constraint summaries_pkey');
   try {
     expect((await problems())['one end']?.[0]).toContain('summaries_pkey');

@@ -1,5 +1,4 @@
-// Files as the command line takes and leaves them: pipes in, and places out that are no ordinary file, cannot be written,
-// or are full.
+// Input from pipes, and output paths that are not ordinary files, cannot be written, or are full.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -47,17 +46,17 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('run reads standard input when the file is called -', async () => {
+test('run reads standard input when the file is -', async () => {
   const { code, stderr } = await rowmill(['run', 'pipeline.mjs', '-', '--again', '--out', 'piped.csv'], CSV);
   expect(stderr).toContain('standard input: csv');
   expect(code).toBe(0);
   expect(readFileSync(join(folder, 'piped.csv'), 'utf8')).toBe(RESULTS);
 });
 
-test('run reads a named pipe, which does not know its size', async () => {
+test('run reads a named pipe, whose size is unknown', async () => {
   makePipe(join(folder, 'pipe'));
   const running = rowmill(['run', 'pipeline.mjs', 'pipe', '--again', '--out', 'fifo.csv']);
-  // Opens when the reader does.
+  // Opening blocks until the reader opens the pipe.
   const writer = spawn('sh', ['-c', 'cat rows.csv > pipe'], { cwd: folder });
   const { code, stderr } = await running;
   writer.kill();
@@ -99,7 +98,7 @@ test('inspect reads standard input, a named pipe and a folder of images as run d
   expect((await rowmill(['inspect', 'nowhere'])).stderr).toContain('cannot read nowhere');
 });
 
-test('a folder is refused as a place for results, before anything runs', async () => {
+test('a folder is refused as the output file before anything runs', async () => {
   mkdirSync(join(folder, 'out'));
   for (const args of [
     ['export', jobId, '--out', 'out'],
@@ -114,7 +113,7 @@ test('a folder is refused as a place for results, before anything runs', async (
   expect(existsSync(join(folder, 'out.part'))).toBe(false);
 });
 
-test('a pipe or a device is refused as a place for results and stays what it is', async () => {
+test('a pipe or a device is refused as the output file and is not replaced', async () => {
   const path = join(folder, 'device');
   makePipe(path);
   const { code, stderr } = await rowmill(['export', jobId, '--out', path]);
@@ -125,7 +124,7 @@ test('a pipe or a device is refused as a place for results and stays what it is'
 });
 
 test.skipIf(process.getuid?.() === 0)(
-  'a folder without the right to write is refused before anything runs',
+  'a folder without write permission is refused before anything runs',
   async () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed);
@@ -136,7 +135,7 @@ test.skipIf(process.getuid?.() === 0)(
   },
 );
 
-test('a file that cannot be written is an error that names it, without a stack', async () => {
+test('a file that cannot be written is reported by name, without a stack', async () => {
   const long = `${'x'.repeat(300)}.csv`;
   const { code, stderr } = await rowmill(['export', jobId, '--out', long]);
   expect(stderr).toContain(`error: cannot write ${long}: ENAMETOOLONG`);
@@ -146,7 +145,7 @@ test('a file that cannot be written is an error that names it, without a stack',
 });
 
 test.skipIf(!existsSync('/dev/full'))(
-  'a full disk behind standard output is an error without a stack',
+  'a full disk behind standard output is reported without a stack',
   async () => {
     const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
     const script = `"${process.execPath}" "${main}" export ${jobId} --out - > /dev/full`;
@@ -159,7 +158,7 @@ test.skipIf(!existsSync('/dev/full'))(
   },
 );
 
-test('a status that no row can have is an error, whatever command is given it', async () => {
+test('an unknown status is the same error for every command', async () => {
   for (const args of [
     ['items', jobId, '--status', 'DONE,FOO'],
     ['export', jobId, '--status', 'DONE,FOO', '--out', 'none.csv'],
@@ -172,13 +171,13 @@ test('a status that no row can have is an error, whatever command is given it', 
   }
 });
 
-test('a file beside --resume is refused instead of being left out', async () => {
+test('a file together with --resume is refused, not ignored', async () => {
   const { code, stderr } = await rowmill(['run', 'pipeline.mjs', 'rows.csv', '--resume', jobId]);
   expect(stderr).toContain('expected a file or --resume, got both: rows.csv');
   expect(code).toBe(1);
 });
 
-test('a level of the log that does not exist is a mistake of the command, not of the pipeline', async () => {
+test('an unknown log level is wrong usage, not an error of the pipeline', async () => {
   const { code, stderr } = await rowmill(['worker', 'pipeline.mjs', '--log-level', 'loud']);
   expect(stderr).toContain('Allowed choices are debug, info, warn, error, silent');
   expect(code).toBe(2);

@@ -7,7 +7,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-test('a login is let in as a worker, and one that is missing is answered with a sentence', async () => {
+test('a login gets the rights of a worker, and a missing login is reported', async () => {
   const login = `cli_${newId().slice(0, 8)}`;
   const grant = (...args: string[]) =>
     runCommand({ folder: tmpdir(), databaseUrl: database.url }, ['grant', ...args]);
@@ -17,7 +17,7 @@ test('a login is let in as a worker, and one that is missing is answered with a 
   await database.query(`create role ${login} login password 'test'`);
   try {
     const granted = await grant('--worker', login);
-    expect(granted.stdout).toContain(`${login} may do what workers do`);
+    expect(granted.stdout).toContain(`${login} has the rights of a worker`);
     expect(granted.code).toBe(0);
     const url = new URL(database.url);
     url.username = login;

@@ -1,4 +1,4 @@
-// A new project as a person gets it: made, checked, tested and run with the package that npm packs.
+// A new project: created, type-checked, tested and run with the package that npm packs.
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -26,7 +26,7 @@ let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-init-'));
-  // As /root is: the user as whom PostgreSQL runs cannot walk to it.
+  // Like /root: the user that runs PostgreSQL cannot enter it.
   chmodSync(folder, 0o700);
 });
 
@@ -49,7 +49,7 @@ function node(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
 }
 
-/** As `npm install rowmill-….tgz` leaves it, but with links to what is installed here: nothing is fetched. */
+/** Like `npm install rowmill-….tgz`, but with links to the modules of this repository, so that nothing is fetched. */
 function installPacked(tarball: string, project: string): void {
   const modules = join(project, 'node_modules');
   const own = join(modules, 'rowmill');
@@ -58,7 +58,7 @@ function installPacked(tarball: string, project: string): void {
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(own, 'package.json'), 'utf8'),
   ) as Record<string, Record<string, string>>;
-  // Only what the package declares: an import of anything else must fail.
+  // Link only declared dependencies: an import of any other module must fail.
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
     if (!existsSync(join(repository, 'node_modules', name))) continue;
     mkdirSync(dirname(join(modules, name)), { recursive: true });
@@ -97,7 +97,7 @@ describe('a project with the packed package', () => {
     writeFileSync(join(project, 'package.json'), JSON.stringify(before));
     const made = await node([join(project, 'node_modules/rowmill/dist/cli/main.js'), 'init'], project);
     expect(made).toMatchObject({ code: 0, stderr: '' });
-    expect(made.stdout).toMatch(/^completed package\.json and created .*\n\nNext:\n {2}npm install\n/);
+    expect(made.stdout).toMatch(/^Completed package\.json and created .*\n\nNext:\n {2}npm install\n/);
     const read = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Record<string, unknown>;
     expect(read).toMatchObject({
       ...before,
@@ -107,7 +107,7 @@ describe('a project with the packed package', () => {
     scripts = read.scripts as Record<string, string>;
   });
 
-  it('is built by npm pack, and brings the pages that errors name', () => {
+  it('is built by npm pack and contains the pages that errors link to', () => {
     const { scripts: own } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
@@ -122,7 +122,7 @@ describe('a project with the packed package', () => {
   it.each([
     ['nodenext', { module: 'nodenext' }],
     ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
-  ])('has correct types for %s, those of the package included', async (name, options) => {
+  ])('has correct types for %s, including those of the package', async (name, options) => {
     writeFileSync(join(project, 'consumer.mts'), CONSUMER);
     writeFileSync(join(project, 'requirer.cts'), REQUIRER);
     const include = ['*.ts', '*.mts', ...(name === 'nodenext' ? ['*.cts'] : [])];
@@ -136,7 +136,7 @@ describe('a project with the packed package', () => {
     expect(await node([tsc, '-p', config], project)).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('can be imported and required, and both get the same', async () => {
+  it('exports the same to import and require', async () => {
     const names = `console.log(a.definePipeline === b.definePipeline, typeof c.createClient, typeof t.runPipeline)`;
     const from = `import * as a from 'rowmill'; import { createRequire } from 'node:module';
       const require = createRequire(process.cwd() + '/'); const b = require('rowmill');
@@ -148,7 +148,7 @@ describe('a project with the packed package', () => {
     });
   });
 
-  it('has nothing that publint or attw would change', async () => {
+  it('passes publint and attw', async () => {
     const { messages } = await publint({ pkgDir: join(project, 'node_modules/rowmill'), strict: true });
     expect(messages).toEqual([]);
     const attw = join(repository, 'node_modules/@arethetypeswrong/cli/dist/index.js');
@@ -156,7 +156,7 @@ describe('a project with the packed package', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('No problems found')]);
   });
 
-  it('makes what docs/writing-pipelines.md shows correct, and its test pass', async () => {
+  it('compiles the samples of docs/writing-pipelines.md and passes their test', async () => {
     const page = readFileSync(join(repository, 'docs/writing-pipelines.md'), 'utf8');
     const [definition, testing] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map((match) => match[1]!);
     writeFileSync(join(project, 'shown.ts'), definition!);
@@ -169,7 +169,7 @@ describe('a project with the packed package', () => {
     expect(code).toBe(0);
   });
 
-  it('passes its own test, quickly', async () => {
+  it('passes its own test', async () => {
     const [program, ...args] = scripts.test!.split(' ');
     expect(program).toBe('node');
     const { code, stdout } = await node(args, project);
@@ -190,7 +190,7 @@ describe('a project with the packed package', () => {
     }
   });
 
-  it('runs its pipeline on the embedded PostgreSQL and leaves the results', async () => {
+  it('runs its pipeline on the embedded PostgreSQL and writes the results', async () => {
     const [program, ...args] = scripts.start!.split(' ');
     expect(program).toBe('rowmill');
     const { code, stdout, stderr } = await node([main, ...args], project);
@@ -210,12 +210,12 @@ describe('a project with the packed package', () => {
 });
 
 describe('rowmill init', () => {
-  it('takes a folder that holds only a repository, and names the project after it', async () => {
+  it('accepts a folder that contains only a repository, and names the project after it', async () => {
     const target = join(folder, 'Under Git');
     mkdirSync(join(target, '.git'), { recursive: true });
     const { code, stdout } = await node([main, 'init', 'Under Git']);
     expect(code).toBe(0);
-    expect(stdout).toContain('cd "Under Git"\n  npm install\n  npm test\n  npm start');
+    expect(stdout).toContain('Next:\n  cd "Under Git" && npm install\n  npm test\n  npm start\n');
     expect(readdirSync(target).sort()).toEqual(
       [
         '.git',
@@ -231,12 +231,12 @@ describe('rowmill init', () => {
     expect(JSON.parse(readFileSync(join(target, 'package.json'), 'utf8'))).toMatchObject({
       name: 'under-git',
       type: 'module',
-      // This one is a clone and no release: npm would not find it.
+      // This copy is a clone, not a release, so npm would not find its version.
       dependencies: { rowmill: `file:${resolve(repository)}` },
     });
   });
 
-  it('leaves a folder alone that holds anything else', async () => {
+  it('refuses a folder that contains anything else', async () => {
     const target = join(folder, 'full');
     mkdirSync(target);
     writeFileSync(join(target, 'pipeline.ts'), 'mine');

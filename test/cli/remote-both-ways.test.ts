@@ -1,4 +1,4 @@
-// The same commands through a real server and directly on its database say the same.
+// The same commands print the same through a real server and directly on its database.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a file submitted through a server, or on its database, gives jobs that both ways show alike', async () => {
+test('jobs submitted through a server or on its database look the same from both', async () => {
   const blobs = { blobStore: join(folder, 'blobs') };
   const api = await startTestApi(database.url, { pipelines: [odd], settings: blobs });
   const environment = { XDG_CONFIG_HOME: join(folder, 'nobody'), BLOB_STORE: blobs.blobStore };
@@ -56,7 +56,9 @@ test('a file submitted through a server, or on its database, gives jobs that bot
     const here = await direct('submit', 'rows.csv', '--pipeline', 'pipeline.ts#odd', '--again', '--json');
     const { jobId } = JSON.parse(here.stdout) as { jobId: string };
     expect((await remote('watch', jobId.slice(0, 8))).code).toBe(3);
-    expect((await remote('reprocess', jobId, '--include-permanent')).stdout).toContain('4 rows wait');
+    expect((await remote('reprocess', jobId, '--include-permanent')).stdout).toContain(
+      '4 rows waiting to rerun',
+    );
     expect((await direct('watch', jobId)).code).toBe(3);
 
     const commands = [
@@ -69,7 +71,7 @@ test('a file submitted through a server, or on its database, gives jobs that bot
       ['workers'],
       ['resources'],
     ];
-    // What beats meanwhile is left out.
+    // Ignore heartbeats, which change between two commands.
     const steady = (text: string) => text.replace(/"heartbeatAt":"[^"]*"/g, '');
     for (const command of sample(commands, 5)) {
       const [over, on] = await Promise.all([remote(...command, '--json'), direct(...command, '--json')]);
@@ -94,7 +96,7 @@ test('a file submitted through a server, or on its database, gives jobs that bot
       client.getConfiguration(),
       client.getSession(),
     ];
-    // Each answer is as the contract says.
+    // Every response matches its schema.
     expect((await Promise.all(reads)).length).toBe(reads.length);
     const newest: number[] = [];
     for await (const item of client.pages('listItems', { jobId, sort: '-seq', pageSize: 7 }))

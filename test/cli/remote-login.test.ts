@@ -1,4 +1,4 @@
-// Signing in and out: what is stored, for whom to read, and what is never shown.
+// Signing in and out: what is stored, who can read it, and what is never shown.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -56,11 +56,11 @@ const guarded = (via: 'key') => ({
       : new Refusal(401, 'UNAUTHENTICATED'),
 });
 
-test('a key from standard input is tried, stored for its owner only, used by what follows, and forgotten', async () => {
+test('checks and stores a key from standard input, uses it, and deletes it at logout', async () => {
   const server = await startContractServer({ ...guarded('key'), revokeKey: () => undefined });
   const signedIn = await rowmill(['login', server.url], `${KEY}\n`);
   expect(signedIn).toMatchObject({ code: 0, stderr: '' });
-  expect(signedIn.stdout).toContain(`signed in to ${server.url} as alice`);
+  expect(signedIn.stdout).toContain(`Signed in to ${server.url} as alice`);
   expect(signedIn.stdout).not.toContain(KEY);
   expect(statSync(credentials()).mode & 0o777).toBe(0o600);
   expect(JSON.parse(readFileSync(credentials(), 'utf8'))).toEqual({
@@ -70,15 +70,15 @@ test('a key from standard input is tried, stored for its owner only, used by wha
   expect((await rowmill(['jobs'])).stdout).toContain('rows.csv');
   const out = await rowmill(['logout']);
   expect(out.stdout).toContain(
-    `signed out of ${server.url}; the key was not created by login and stays valid`,
+    `Signed out of ${server.url}; the key was not created by login and stays valid`,
   );
   expect(existsSync(credentials())).toBe(false);
-  // The key was given: it is not ours to end.
+  // Login did not create the key, so logout must not revoke it.
   expect(server.asked.map((each) => each.name)).not.toContain('revokeKey');
-  expect((await rowmill(['logout'])).stdout).toBe('nobody is signed in\n');
+  expect((await rowmill(['logout'])).stdout).toBe('Not signed in\n');
 });
 
-test('a key that the server does not know is not stored', async () => {
+test('a key that the server rejects is not stored', async () => {
   const server = await startContractServer(guarded('key'));
   writeFileSync(join(folder, 'key'), 'rmk_wrong_key\n');
   const refused = await rowmill(['login', server.url, '--key-file', 'key']);
@@ -89,7 +89,7 @@ test('a key that the server does not know is not stored', async () => {
   expect(existsSync(credentials())).toBe(false);
 });
 
-test('a password makes a key and leaves no session; signing out ends the key', async () => {
+test('a password creates a key and leaves no session; logout revokes the key', async () => {
   const server = await startContractServer({
     ...guarded('key'),
     signIn: ({ body, reply }) => {
@@ -122,10 +122,10 @@ test('a password makes a key and leaves no session; signing out ends the key', a
   expect(server.asked.at(-1)).toMatchObject({ name: 'revokeKey', params: { keyId: made.keyId } });
 });
 
-/** Runs a command at a terminal of its own. */
+/** Runs a command in a terminal of its own. */
 const TERMINAL = 'script';
 const hasTerminal = spawnSync(TERMINAL, ['-qec', 'true', '/dev/null']).status === 0;
-test.runIf(hasTerminal)('a password that is typed at a terminal is not shown', async () => {
+test.runIf(hasTerminal)('a password typed at a terminal is not echoed', async () => {
   const server = await startContractServer({
     getSession: () => new Refusal(401, 'UNAUTHENTICATED'),
     signIn: () => new Refusal(401, 'SIGN_IN_FAILED'),
@@ -136,8 +136,8 @@ test.runIf(hasTerminal)('a password that is typed at a terminal is not shown', a
   });
   let shown = '';
   const answers: [question: string, typed: string][] = [
-    ['user: ', 'alice\r'],
-    ['password: ', `${PASSWORD}\r`],
+    ['User: ', 'alice\r'],
+    ['Password: ', `${PASSWORD}\r`],
   ];
   terminal.stdout.on('data', (chunk) => {
     shown += String(chunk);
@@ -152,14 +152,14 @@ test.runIf(hasTerminal)('a password that is typed at a terminal is not shown', a
   expect(shown).not.toContain('horse');
 });
 
-test('a server without accounts is remembered without a key, and an address never holds one', async () => {
+test('a server without accounts is stored without a key, and an address with a key is refused', async () => {
   const server = await startContractServer({
     getSession: () => session('none'),
     listJobs: () => ({ items: [], next: null }),
   });
   const { stdout } = await rowmill(['login', `${server.url}/`]);
-  expect(stdout).toContain('which asks for no key');
-  expect((await rowmill(['jobs'])).stdout).toBe('no jobs\n');
+  expect(stdout).toContain('the server needs no key');
+  expect((await rowmill(['jobs'])).stdout).toBe('No jobs\n');
   expect((await rowmill(['open', '--print'])).stdout).toBe(`${server.url}/\n`);
   const secret = await rowmill(['jobs', '--api', 'http://user:hidden@127.0.0.1:9']);
   expect(secret.code).toBe(1);
@@ -169,7 +169,7 @@ test('a server without accounts is remembered without a key, and an address neve
   expect((await rowmill(['jobs'])).stderr).toContain('sign in again: rowmill login');
 });
 
-test('keys are listed, made and revoked', async () => {
+test('keys are listed, created and revoked', async () => {
   const server = await startContractServer({
     listKeys: () => ({ items: [made] }),
     createKey: () => ({ ...made, key: KEY }),
@@ -181,7 +181,7 @@ test('keys are listed, made and revoked', async () => {
   const created = await rowmill(['keys', 'create', 'ci', '--scopes', 'read,write', '--days', 'none', ...api]);
   expect(created).toMatchObject({ code: 0, stdout: `${KEY}\n` });
   const revoked = await rowmill(['keys', 'revoke', made.keyId, ...api]);
-  expect(revoked.stdout).toBe(`key ${made.keyId} is revoked\n`);
+  expect(revoked.stdout).toBe(`Key ${made.keyId} is revoked\n`);
   expect(server.asked.map(({ name, body, query }) => [name, name === 'listKeys' ? query : body])).toEqual([
     ['listKeys', { all: true, limit: 1000 }],
     ['createKey', { name: 'ci', scopes: ['read', 'write'], days: null }],

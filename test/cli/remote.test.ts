@@ -1,5 +1,5 @@
-// Commands through a server: what they ask of it, what they print, and how they end. The server is one that compares
-// everything with the contract.
+// Commands through a server: their requests, output and exit codes. The test server checks every request and response
+// against the contract.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ const foundJob = {
 const COUNTS = { PENDING: 0, PROCESSING: 0, DONE: 9, ERROR: 0, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 };
 
 describe('lists', () => {
-  test('jobs, rows, errors and workers are tables for people and JSON for programs', async () => {
+  test('prints jobs, rows, errors and workers as tables, or as JSON', async () => {
     const server = await startContractServer({
       ...foundJob,
       listItems: () => ({
@@ -87,14 +87,14 @@ describe('lists', () => {
       run('workers'),
       json('jobs'),
     ]);
-    expect(jobs.stdout).toMatch(/^job +state +pipeline +name +owner +rows +ended +failed +created$/m);
+    expect(jobs.stdout).toMatch(/^Job +State +Pipeline +Name +Owner +Rows +Finished +Failed +Created$/m);
     expect(jobs.stdout).toMatch(
       new RegExp(`^${JOB_ID} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'),
     );
     expect(items.stdout).toMatch(/^ +4 +DONE +1 +n=4 +n=4$|^4 +DONE +1 +n=4 +n=4$/m);
     expect(items.stdout).toMatch(/5 +ERROR +1 +n=5 +permanent: no/);
     expect(items.stdout).not.toContain('\u001b');
-    expect(items.stderr).toContain('the first 2 rows');
+    expect(items.stderr).toContain('First 2 rows.');
     expect(errors.stdout).toMatch(/2 +5 +only +timed out after 30 ms +7 +transient: timed out/);
     expect(workers.stdout).toMatch(/w-1 +box +0\.1\.0 +alive +echo/);
     expect(listed).toMatchObject([{ jobId: JOB_ID, counts: { DONE: 3 } }]);
@@ -110,7 +110,7 @@ describe('lists', () => {
     expect(server.asked.every((each) => each.headers.authorization === 'Bearer rmk_k_s')).toBe(true);
   });
 
-  test('the status of a job has its errors and its summary', async () => {
+  test('status shows the errors and the summary of a job', async () => {
     const server = await startContractServer({
       ...foundJob,
       getSummary: () => new Refusal(404, 'SUMMARY_NOT_FOUND'),
@@ -118,7 +118,7 @@ describe('lists', () => {
     const { run, json } = at(server.url);
     const { stdout } = await run('status', JOB_ID);
     expect(stdout).toContain(
-      `${JOB_ID}  RUNNING     echo  rows.csv  10 rows: pending 4, processing 2, done 3, error 1`,
+      `${JOB_ID}  RUNNING     echo  rows.csv  10 rows: pending 4, assigned 2, done 3, failed 1`,
     );
     expect(stdout).toContain('5 × only: timed out after 30 ms');
     expect(await json('status', shortId)).toMatchObject({
@@ -128,7 +128,7 @@ describe('lists', () => {
     });
   });
 
-  test('a job is named by the first characters of its id, not by a name that has them', async () => {
+  test('finds a job by the first characters of its id, not of its name', async () => {
     const other = JOB_ID.replace('1111', '2222');
     const server = await startContractServer({
       ...foundJob,
@@ -154,7 +154,7 @@ describe('lists', () => {
 });
 
 describe('control', () => {
-  test('pause, resume with a budget, reprocess and resources are requests of the contract', async () => {
+  test('pause, resume with a budget, reprocess and resources send requests of the contract', async () => {
     const server = await startContractServer({
       ...foundJob,
       pauseJob: () => ({ changed: false, state: 'PAUSED' }),
@@ -174,12 +174,12 @@ describe('control', () => {
       run('reprocess', JOB_ID, '--max-attempts', '3'),
     ]);
     expect(paused).toEqual({ jobId: JOB_ID, action: 'pause', state: 'PAUSED' });
-    expect(resumed.stdout).toBe(`job ${JOB_ID} goes on with 1,200 rows that were held (RUNNING)\n`);
-    expect(again.stdout).toContain('generation 2: 3 rows wait to run again');
-    expect(again.stdout).toContain('left out: 1 failures that would repeat');
+    expect(resumed.stdout).toBe(`Job ${JOB_ID} is resumed with 1,200 rows that were on hold (RUNNING)\n`);
+    expect(again.stdout).toContain('run 2: 3 rows waiting to rerun');
+    expect(again.stdout).toContain('Left out: 1 row with a permanent failure');
     expect(whole.code).toBe(0);
-    expect(resource.stdout).toBe('resource api: 5/s\n');
-    expect(refused.stderr).toContain('expected no --max-attempts over a server');
+    expect(resource.stdout).toBe('Resource api: 5/s\n');
+    expect(refused.stderr).toContain('--max-attempts is not available over a server');
     const bodies = (name: string) =>
       server.asked.filter((each) => each.name === name).map((each) => each.body);
     expect(bodies('changeJob')).toEqual([{ budget: { max: 5 } }]);
@@ -189,13 +189,13 @@ describe('control', () => {
       itemIds: [2, 3, 9],
       includePermanent: true,
     });
-    // Every status is named: rows that ended well are paid again only where somebody asked for them.
+    // --all names every status, because done rows are rerun and paid for again only on request.
     const statuses = [...ITEM_STATUSES];
     expect(bodies('reprocessJob')).toContainEqual({ scope: 'filter', statuses, resetAttempts: true });
     expect(bodies('changeResource')).toEqual([{ ratePerSecond: 5 }]);
   });
 
-  test('cancel waits until what has no result has ended', async () => {
+  test('cancel waits until the open rows are cancelled', async () => {
     let state: JobState = 'CANCELLING';
     const server = await startContractServer({
       getJob: () => exampleJob({ state, counts: { ...COUNTS, CANCELLED: 1 } }),
@@ -217,10 +217,10 @@ describe('control', () => {
       },
     });
     const { stdout } = await at(server.url).run('cancel', JOB_ID);
-    expect(stdout).toBe(`job ${JOB_ID} is cancelled: 1 rows had no result (CANCELLED)\n`);
+    expect(stdout).toBe(`Job ${JOB_ID} is cancelled: 1 row had no result (CANCELLED)\n`);
   });
 
-  test('an export has its name only when it is whole; failed rows are the file that the job left', async () => {
+  test('an export gets its name only when it is complete; --failed downloads the file that the job wrote', async () => {
     const file = {
       fileId: 'f-2',
       kind: 'output',
@@ -254,7 +254,7 @@ describe('control', () => {
       run('export', JOB_ID, '--out', 'cut.csv', '--search', 'cut'),
       run('export', JOB_ID, '--out', 'failed.csv', '--failed'),
     ]);
-    expect(whole).toMatchObject({ code: 0, stdout: 'written to all.jsonl\n' });
+    expect(whole).toMatchObject({ code: 0, stdout: 'File written to all.jsonl\n' });
     expect(readFileSync(join(folder, 'all.jsonl'), 'utf8')).toBe('n\n1\n2\n');
     const exports = server.asked.filter((each) => each.name === 'exportJob').map((each) => each.query);
     expect(exports).toContainEqual({
@@ -287,7 +287,7 @@ describe('submit and watch', () => {
       reply.write(`id: 1\nevent: ${kind}\ndata: ${JSON.stringify(jobEvent.parse(event))}\n\n`);
     },
   });
-  /** Runs until its events were asked for. */
+  /** A job that finishes when its events are requested. */
   const ending = (kind: 'job.finished' | 'job.failed', last: Parameters<typeof exampleJob>[0]) => {
     let isOver = false;
     const { streamJobEvents } = stream(kind, last!.state!);
@@ -301,7 +301,7 @@ describe('submit and watch', () => {
     };
   };
 
-  test('a file is sent with its options, and its job is what is printed', async () => {
+  test('submit sends a file with its options and prints the id of the job', async () => {
     const server = await startContractServer({ createJob: () => ({ jobId: JOB_ID, created: false }) });
     const { run } = at(server.url);
     const sent = await run(
@@ -322,7 +322,7 @@ describe('submit and watch', () => {
       ],
     );
     expect(sent).toMatchObject({ code: 0, stdout: `${JOB_ID}\n` });
-    expect(sent.stderr).toContain('this file was given before');
+    expect(sent.stderr).toContain('This file was submitted before');
     const [{ headers, raw }] = server.asked as [(typeof server.asked)[0]];
     expect(headers['idempotency-key']).toBe('k1');
     const form = await new Response(new Uint8Array(raw), {
@@ -351,18 +351,18 @@ describe('submit and watch', () => {
     ['failed rows', 'job.finished', { state: 'DONE', counts: { ...COUNTS, DONE: 8, ERROR: 1 } }, 3],
     ['a cancellation', 'job.finished', { state: 'CANCELLED', counts: { ...COUNTS, CANCELLED: 1 } }, 4],
     ['a failure of the job', 'job.failed', { state: 'FAILED', lastError: 'the file is gone' }, 1],
-  ] as const)('a job that ends with %s says so with its exit code', async (_, kind, last, code) => {
+  ] as const)('a job that finishes with %s sets the exit code', async (_, kind, last, code) => {
     const server = await startContractServer({
       ...ending(kind, last),
       createJob: () => ({ jobId: JOB_ID, created: true }),
     });
     const followed = await at(server.url).run('submit', 'rows.csv', '--pipeline', 'echo', '--follow');
-    expect(followed.stderr).toContain(`job ${JOB_ID} on server ${server.url}`);
+    expect(followed.stderr).toContain(`Job ${JOB_ID} on server ${server.url}`);
     expect(followed.stdout).toContain(last.state);
     expect(followed.code).toBe(code);
   });
 
-  test('Ctrl-C leaves the job running and says so', async () => {
+  test('Ctrl-C leaves the job running and prints that', async () => {
     let command: ReturnType<typeof startCommand> | null = null;
     const server = await startContractServer({
       ...foundJob,
@@ -374,11 +374,11 @@ describe('submit and watch', () => {
     command = startCommand(at(server.url).where, ['watch', shortId]);
     const { code, stderr } = await command.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain(`job ${JOB_ID} continues without being watched: rowmill watch ${JOB_ID}`);
+    expect(stderr).toContain(`Job ${JOB_ID} keeps running. Watch it with: rowmill watch ${JOB_ID}`);
     expect(server.asked.map((each) => each.name)).not.toContain('cancelJob');
   });
 
-  test('a job that waits for its owner is not watched for ever, and programs get a line per change', async () => {
+  test('watch exits when the job waits for a resume, and prints a JSON line per change', async () => {
     const paused = await startContractServer({
       ...foundJob,
       getJob: () => exampleJob({ state: 'PAUSED', pausedBecause: 'budget of 4 reached', counts: COUNTS }),
@@ -388,7 +388,7 @@ describe('submit and watch', () => {
     });
     const waits = await at(paused.url).run('watch', JOB_ID);
     expect(waits.code).toBe(4);
-    expect(waits.stderr).toContain(`job ${JOB_ID} is paused: budget of 4 reached; `);
+    expect(waits.stderr).toContain(`Job ${JOB_ID} is paused: budget of 4 reached; `);
     expect(waits.stderr).toContain(`  rowmill resume ${JOB_ID}\n`);
     const server = await startContractServer(ending('job.finished', { state: 'DONE', counts: COUNTS }));
     const { stdout, code } = await at(server.url).run('watch', JOB_ID, '--json');
@@ -398,7 +398,7 @@ describe('submit and watch', () => {
     expect(JSON.parse(lines.at(-1)!)).toMatchObject({ state: 'DONE', counts: { DONE: 9 } });
   });
 
-  test('a server that is away for a while is waited for', async () => {
+  test('watch waits for a server that is temporarily unavailable', async () => {
     let asked = 0;
     let streams = 0;
     let isOver = false;
@@ -427,14 +427,14 @@ describe('submit and watch', () => {
     expect(streams).toBeGreaterThan(2);
   });
 
-  test('a folder is no file that can be sent', async () => {
+  test('submit refuses a folder', async () => {
     const server = await startContractServer(foundJob);
     const { code, stderr } = await at(server.url).run('submit', '.', '--pipeline', 'echo');
     expect(stderr).toContain('error: expected a file, . is a folder, a device or a pipe [FILE_INVALID]');
     expect(code).toBe(1);
   });
 
-  test('a pipeline module given to watch gets the command that was meant', async () => {
+  test('watch of a file suggests rowmill sources watch', async () => {
     const { code, stderr } = await at('http://127.0.0.1:9').run('watch', 'rows.csv');
     expect(code).toBe(1);
     expect(stderr).toContain('rowmill sources watch rows.csv');
@@ -442,7 +442,7 @@ describe('submit and watch', () => {
 });
 
 describe('where a command goes', () => {
-  test('an error says which server or database was asked, and why it was that one', async () => {
+  test('an error names the server or database that was used, and why it was chosen', async () => {
     const server = await startContractServer({ listJobs: () => new Refusal(401, 'UNAUTHENTICATED') });
     const database = 'postgres://nobody@127.0.0.1:1/none';
     const { run, json } = at(server.url);
@@ -456,7 +456,7 @@ describe('where a command goes', () => {
     expect(refused.code).toBe(1);
     // The page is named by its path from the working directory.
     expect(refused.stderr.replace(/See .*(?=docs\/)/, 'See ')).toBe(
-      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  Sign in with \`rowmill login\`, or set ROWMILL_API_KEY.\n  See docs/errors.md#unauthenticated\n  asked: server ${server.url} (by ROWMILL_API), request req-1\n`,
+      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  Sign in with \`rowmill login\`, or set ROWMILL_API_KEY.\n  See docs/errors.md#unauthenticated\n  Target: server ${server.url} (from ROWMILL_API), request req-1\n`,
     );
     expect(asJson).toEqual({
       ok: false,
@@ -465,17 +465,17 @@ describe('where a command goes', () => {
         message: 'refused: UNAUTHENTICATED',
         hint: 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.',
         docs: 'docs/errors.md#unauthenticated',
-        asked: `server ${server.url} (by ROWMILL_API)`,
+        asked: `server ${server.url} (from ROWMILL_API)`,
         requestId: 'req-1',
       },
     });
     expect(overridden.stderr).toContain('cannot connect to PostgreSQL');
-    expect(overridden.stderr).toContain('asked: the database itself (by DATABASE_URL)');
-    expect(flag.stderr).toContain(`asked: server ${server.url} (by --api)`);
+    expect(overridden.stderr).toContain('Target: the database (from DATABASE_URL)');
+    expect(flag.stderr).toContain(`Target: server ${server.url} (from --api)`);
     expect(both.stderr).toContain('expected --api or --database-url, got both');
   });
 
-  test('a key of the environment is not shown to another server', async () => {
+  test('ROWMILL_API_KEY is not sent to another server', async () => {
     const server = await startContractServer(foundJob);
     const { code } = await at('http://127.0.0.1:9', { ROWMILL_API_KEY: 'rmk_k_s' }).run(
       'jobs',
@@ -486,13 +486,13 @@ describe('where a command goes', () => {
     expect(server.asked[0]!.headers.authorization).toBeUndefined();
   });
 
-  test('keys and pages are only had by servers', async () => {
+  test('keys need a server', async () => {
     const nowhere = {
       folder,
       environment: { XDG_CONFIG_HOME: join(folder, 'nobody') },
     };
     const { code, stderr } = await runCommand(nowhere, ['keys']);
     expect(code).toBe(1);
-    expect(stderr).toContain('only a server has keys, and none was named');
+    expect(stderr).toContain('only a server has keys, and this command would use the database');
   });
 });

@@ -1,4 +1,4 @@
-// Running rows again, as a person does it.
+// Reruns on the command line.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: database.url }, args);
 
-test('failed rows run again, then a corrected one, and the status says what changed', async () => {
+test('reruns failed rows, then a corrected one, and status shows what changed', async () => {
   const first = await rowmill('run', 'pipeline.ts', 'rows.csv');
   expect(first.code).toBe(3);
   const jobId = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(first.stderr)![0];
@@ -43,10 +43,10 @@ test('failed rows run again, then a corrected one, and the status says what chan
   writeFileSync(join(folder, 'in-stock'), '');
   const opened = await rowmill('reprocess', jobId.slice(0, 8));
   expect(opened).toMatchObject({ code: 0, stderr: '' });
-  expect(opened.stdout).toContain('generation 2: 2 rows wait to run again');
+  expect(opened.stdout).toContain('run 2: 2 rows waiting to rerun');
   expect(opened.stdout).toContain(`rowmill run <pipeline> --resume ${jobId}`);
   const ran = await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
-  expect(ran.stderr).toContain('of 2 rows that ran again: 2 fixed, 0 newly failed, 0 unchanged');
+  expect(ran.stderr).toContain('Rerun of 2 rows: 2 fixed, 0 newly failed, 0 unchanged');
 
   const nothing = await rowmill('reprocess', jobId);
   expect(nothing.code).toBe(1);
@@ -62,8 +62,8 @@ test('failed rows run again, then a corrected one, and the status says what chan
     Array.from({ length: 10 }, (_, n) => `${n},${n * 2}`),
   );
   const status = await rowmill('status', jobId);
-  expect(status.stdout).toContain('10 rows, generation 3: done 10');
-  expect(status.stdout).toContain('of 1 rows that ran again: 1 fixed');
+  expect(status.stdout).toContain('10 rows, run 3: done 10');
+  expect(status.stdout).toContain('Rerun of 1 row: 1 fixed');
 });
 
 test.each([
@@ -72,7 +72,7 @@ test.each([
   [['--edits', 'rows.csv'], 'expected line 1 of the edits to be {"seq": …, "input": {…}}, got n'],
   [['--edits', 'missing.jsonl'], 'cannot read missing.jsonl'],
   [['--phase', 'elsewhere'], 'expected a phase of job'],
-])('%j is refused with a sentence', async (options, message) => {
+])('%j is refused with an explanation', async (options, message) => {
   const { stdout } = await rowmill('status', '--json');
   const [job] = JSON.parse(stdout) as { jobId: string }[];
   const refused = await rowmill('reprocess', job!.jobId, ...options);

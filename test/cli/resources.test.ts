@@ -1,4 +1,4 @@
-// What operators see and change of resources and owners, as they type it.
+// Commands with which operators view and change resources and owners.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ function start(...args: string[]) {
 
 const rowmill = (...args: string[]) => start(...args).ended;
 
-/** Looks whenever it has said something. */
+/** Checks the output whenever there is more of it. */
 function whenSaid({ child, said, ended }: ReturnType<typeof start>, what: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
@@ -70,13 +70,13 @@ function whenSaid({ child, said, ended }: ReturnType<typeof start>, what: RegExp
     };
     child.stdout.on('data', look);
     child.stderr.on('data', look);
-    void ended.then(() => reject(new Error(`it ended without ${what}: ${said.stdout}${said.stderr}`)));
+    void ended.then(() => reject(new Error(`it exited without ${what}: ${said.stdout}${said.stderr}`)));
     look();
   });
 }
 
-test('a job for an owner; its resource is listed by key; the worker logs what it decided, with the reason', async () => {
-  expect((await rowmill('resources')).stdout).toContain('no resource is in use');
+test('lists the resource of a job by key, and logs decisions of the worker with reasons', async () => {
+  expect((await rowmill('resources')).stdout).toContain('No resource is in use');
   const made = await rowmill(
     'run',
     'pipeline.ts',
@@ -98,8 +98,8 @@ test('a job for an owner; its resource is listed by key; the worker logs what it
   watching.child.kill('SIGINT');
   const watched = await watching.ended;
   expect(watched.code).toBe(0);
-  expect(watched.stdout).toMatch(/name +key +in use +declared +override +share +rate now +state +workers/);
-  expect(watched.stdout).toMatch(/api +host0 +\d+ \/ \d+ +200\/s, 5 at once +- +\d+ %/);
+  expect(watched.stdout).toMatch(/Name +Key +In use +Declared +Override +Share +Rate now +State +Workers/);
+  expect(watched.stdout).toMatch(/api +host0 +\d+ \/ \d+ +200\/s, 5 at once +- +\d+%/);
   await whenSaid(worker, /"level":30.*"msg":"job finished"/);
   for (const message of ['worker started', 'job started'])
     expect(worker.said.stderr).toMatch(new RegExp(`"level":30.*"msg":"${message}"`));
@@ -108,9 +108,9 @@ test('a job for an owner; its resource is listed by key; the worker logs what it
   expect(worker.said.stderr).toMatch(/"level":30.*"unpersisted":0.*"msg":"worker stopped"/);
 });
 
-test('a resource is changed, its change stands in the audit, and wrong values are answered with a sentence', async () => {
+test('changes a resource, records the change in the audit log, and refuses invalid values', async () => {
   const set = await rowmill('resources', 'set', 'api', '--rate', '20', '--concurrency', '3', '--pause');
-  expect(set).toMatchObject({ code: 0, stdout: 'resource api: 20/s, 3 at once, paused\n' });
+  expect(set).toMatchObject({ code: 0, stdout: 'Resource api: 20/s, 3 at once, paused\n' });
   const keyed = await rowmill('resources', 'set', 'api', '--key', 'host1', '--resume', '--json');
   expect(JSON.parse(keyed.stdout)).toEqual({ name: 'api', key: 'host1', override: { paused: false } });
   const listed = JSON.parse((await rowmill('resources', 'api', '--json')).stdout);
@@ -123,7 +123,7 @@ test('a resource is changed, its change stands in the audit, and wrong values ar
   });
   expect(of('host1')).toMatchObject({ override: { ratePerSecond: 20, paused: false } });
   const cleared = await rowmill('resources', 'set', 'api', '--clear');
-  expect(cleared.stdout).toBe('resource api: as declared\n');
+  expect(cleared.stdout).toBe('Resource api: as declared\n');
 
   const audit = (await rowmill('audit', 'api')).stdout.trim().split('\n');
   expect(audit).toHaveLength(3);
@@ -134,23 +134,23 @@ test('a resource is changed, its change stands in the audit, and wrong values ar
   expect(JSON.parse(both.stdout)).toMatchObject({ ok: false, error: { code: 'RESOURCE_INVALID' } });
 });
 
-test('a misspelt name of a resource is refused with a suggestion, and a new name is taken with a note', async () => {
+test('refuses a misspelt resource with a suggestion, and accepts a new name with a note', async () => {
   const misspelt = await rowmill('resources', 'set', 'apii', '--rate', '5');
   expect([misspelt.code, misspelt.stdout]).toEqual([1, '']);
   expect(misspelt.stderr).toContain('there is no resource apii, did you mean api? [RESOURCE_INVALID]');
-  expect(misspelt.stderr).toContain('Known are api.');
+  expect(misspelt.stderr).toContain('Known resources: api.');
   expect(await database.query(`select name from resources where name = 'apii'`)).toEqual([]);
   const unused = await rowmill('resources', 'set', 'geocoder', '--rate', '5');
-  expect(unused).toMatchObject({ code: 0, stdout: 'resource geocoder: 5/s\n' });
+  expect(unused).toMatchObject({ code: 0, stdout: 'Resource geocoder: 5/s\n' });
   expect(unused.stderr).toContain('note: no worker has used a resource geocoder yet');
 });
 
-test('an owner gets a weight and limits, and loses them again', async () => {
+test('sets and removes the weight and limits of an owner', async () => {
   const bob = newId();
   const set = await rowmill('owners', 'set', bob, '--weight', '3', '--max-jobs', '2', '--max-items', '10');
   expect(set).toMatchObject({
     code: 0,
-    stdout: `owner ${bob}: weight 3, at most 2 running jobs, at most 10 items at once\n`,
+    stdout: `Owner ${bob}: weight 3, at most 2 running jobs, at most 10 rows in progress\n`,
   });
   const freed = await rowmill('owners', 'set', bob, '--max-items', 'none', '--json');
   expect(JSON.parse(freed.stdout)).toEqual({
@@ -165,6 +165,6 @@ test('an owner gets a weight and limits, and loses them again', async () => {
   );
   expect((await rowmill('owners', 'set', bob)).stderr).toContain('expected something to change');
   const paid = await rowmill('owners', 'set', bob, '--budget', '4', '--budget-per-day', 'none');
-  expect(paid.stdout).toBe(`owner ${bob}: budget 4, budget per day none\n`);
+  expect(paid.stdout).toBe(`Owner ${bob}: budget 4, budget per day none\n`);
   expect(JSON.parse((await rowmill('audit', `owner ${bob}`, '--json')).stdout)).toHaveLength(3);
 });

@@ -1,4 +1,4 @@
-// The HTTP API as a command: starts, says where it is, and ends in order.
+// rowmill server and rowmill dev: start, print their address, and stop in order.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -80,7 +80,7 @@ async function startCommand(...args: string[]): Promise<Started> {
 
 const local = ['--set', 'apiPort=0', '--set', 'authentication=none'];
 
-test('the server answers, and at the end waits for a request that is under way', async () => {
+test('the server waits for an open request before it stops', async () => {
   const { child, url, stderr, ended } = await startCommand('server', 'pipeline.ts', ...local);
   const waitFor = join(folder, newId());
   const made = await send(url, 'POST', '/api/jobs', {
@@ -92,7 +92,7 @@ test('the server answers, and at the end waits for a request that is under way',
   await expect.poll(() => existsSync(`${waitFor}.started`)).toBe(true);
   child.kill('SIGTERM');
   await expect.poll(stderr).toContain('SIGTERM');
-  // Nothing new is taken on.
+  // New requests are refused.
   await expect
     .poll(() =>
       send(url, 'GET', '/healthz').then(
@@ -107,7 +107,7 @@ test('the server answers, and at the end waits for a request that is under way',
   expect(await ended).toBe(0);
 });
 
-test('a second server on the same port is told why it cannot start', async () => {
+test('a second server on the same port exits with the reason', async () => {
   const first = await startCommand('server', 'pipeline.ts', ...local);
   const { port } = new URL(first.url);
   const second = startCommand('server', 'pipeline.ts', '--port', port, '--set', 'authentication=none');
@@ -116,7 +116,7 @@ test('a second server on the same port is told why it cannot start', async () =>
   expect(await first.ended).toBe(0);
 });
 
-test('without accounts it does not start on an address that others can reach', async () => {
+test('a server without accounts refuses to listen on a public address', async () => {
   const started = startCommand('server', 'pipeline.ts', ...local, '--host', '0.0.0.0');
   await expect(started).rejects.toThrow('API_ADDRESS_REFUSED');
 });
@@ -124,7 +124,7 @@ test('without accounts it does not start on an address that others can reach', a
 test.each([
   ['is killed while it reads a file', 'ingest.after_commit=kill@2'],
   ['is stopped while it reads a file', undefined],
-])('what a server that %s has left is done by the next one, every row once', async (_, fault) => {
+])('the next server finishes the file of a server that %s, every row once', async (_, fault) => {
   const rows = 60_000;
   const name = newId();
   const quick = [
@@ -136,7 +136,7 @@ test.each([
     '--set',
     'ingestMaxRows=500',
   ];
-  // Slow enough that it is in the middle of the file when it is stopped.
+  // Slow enough that the server is still reading the file when it stops.
   await database.query(`create or replace function be_slow() returns trigger language plpgsql as
     $$ begin perform pg_sleep(0.05); return null; end $$`);
   await database.query(
@@ -147,7 +147,7 @@ test.each([
   faultPoints = undefined;
   const text = `text\n${Array.from({ length: rows }, (_row, n) => `row ${n} ${name}\n`).join('')}`;
   const form = uploadForm({ pipeline: 'lengths', name, hold: true }, text);
-  // The answer may be lost with the process; the job is not.
+  // The response may be lost with the process, but not the job.
   void send(first.url, 'POST', '/api/jobs', form).catch(() => {});
   const job = async () =>
     (
@@ -170,11 +170,11 @@ test.each([
   expect(await second.ended).toBe(0);
 });
 
-test('dev on a port that is taken says so, takes the next one, and starts no worker where it may not', async () => {
+test('dev uses the next port if its own is taken, and starts no worker if a chosen port is taken', async () => {
   const taken = createServer();
   const port = await freePairOfPorts(taken);
   const first = await startCommand('dev', 'pipeline.ts', '--config', configWith({ apiPort: port }));
-  expect(first.stderr()).toContain(`port ${port} is taken: trying ${port + 1} (choose one with --port)`);
+  expect(first.stderr()).toContain(`Port ${port} is taken: trying ${port + 1} (set one with --port)`);
   expect(new URL(first.url).port).toBe(String(port + 1));
   const page = { origin: 'http://evil.example' };
   const refused = await fetch(`${first.url}/api/jobs`, { method: 'POST', headers: page });
@@ -193,7 +193,7 @@ function configWith(settings: object): string {
   return path;
 }
 
-/** The first is listened on, the one behind it is free. */
+/** Listens on a port whose successor is free. */
 async function freePairOfPorts(server: Server): Promise<number> {
   for (;;) {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -209,7 +209,7 @@ async function freePairOfPorts(server: Server): Promise<number> {
   }
 }
 
-test('dev has the API and a worker, which runs what is posted', async () => {
+test('dev serves the API and runs posted jobs in its worker', async () => {
   const { child, url, ended } = await startCommand(
     'dev',
     'pipeline.ts',

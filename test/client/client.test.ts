@@ -191,7 +191,7 @@ test('checks answers against the contract only on request', async () => {
   expect(await createClient({ baseUrl: server.url }).getSetup()).toEqual({ needed: 'perhaps' });
   await expect(createClient({ baseUrl: server.url, validate: true }).getSetup()).rejects.toMatchObject({
     code: 'API_ANSWER_INVALID',
-    message: expect.stringContaining('/api/setup answered something else than its contract: needed'),
+    message: expect.stringContaining('/api/setup returned a response that does not match its schema: needed'),
   });
 });
 

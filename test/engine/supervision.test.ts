@@ -203,7 +203,7 @@ test('the command says where each of its processes serves them', async () => {
   command = child;
   const urls: string[] = [];
   for await (const line of createInterface(child.stderr)) {
-    const [, url] = /^metrics at (\S+)$/.exec(line) ?? [];
+    const [, url] = /^Metrics at (\S+)$/.exec(line) ?? [];
     if (url !== undefined) urls.push(url);
     if (urls.length === 2) break;
   }

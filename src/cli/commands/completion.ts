@@ -1,4 +1,4 @@
-// rowmill completion <shell>: a script that completes commands and options, made from the parser's own tree.
+// rowmill completion <shell>: generates a completion script from the command tree of the parser.
 import type { Command } from 'commander';
 import { type CommandNode, commandTree } from '../command-tree.ts';
 
@@ -18,7 +18,7 @@ export async function printCompletion(shell: Shell, program: Command): Promise<n
 }
 
 const keyOf = ({ words }: CommandNode): string => words.join(' ');
-/** In single quotes a shell takes everything but the quote itself as it stands. */
+/** In single quotes the quote itself is the only special character of a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 const optionNames = ({ options }: CommandNode): string[] => options.flatMap((option) => option.names);
 
@@ -67,7 +67,7 @@ complete -o filenames -F _rowmill rowmill
 `;
 }
 
-/** zsh understands the script for bash once it is told to. */
+/** zsh runs the bash script after bashcompinit. */
 function zsh(nodes: readonly CommandNode[]): string {
   return `#compdef rowmill
 autoload -U +X bashcompinit && bashcompinit

@@ -1,16 +1,17 @@
-// rowmill pause, resume and cancel: what an owner may ask of a job (docs/control.md).
+// rowmill pause, resume and cancel (docs/control.md).
 import type { ControlAction } from '../../core/jobs/job-state.ts';
 import { type BudgetOptions, changeBudget, continueJob } from '../continue-job.ts';
+import { rows } from '../describe-stop.ts';
 import { printedCommand } from '../printed-command.ts';
-import { formatCount, printable } from '../progress-lines.ts';
+import { printable } from '../progress-lines.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 
-/** Actions that need nothing but the job. */
+/** Actions that need only the job. */
 export type SimpleAction = Exclude<ControlAction, 'reprocess'>;
 
-/** Budgets: with resume. */
+/** Only resume takes budgets. */
 interface ControlOptions extends TargetOptions, BudgetOptions {
   json?: boolean;
 }
@@ -25,13 +26,13 @@ export async function controlJob(
     await changeBudget(port, jobId, options);
     const { done, state } = await ACTIONS[action](port, jobId, options);
     if (options.json) console.log(JSON.stringify({ jobId, action, state }));
-    else console.log(`job ${jobId} ${done} (${state})`);
+    else console.log(`Job ${jobId} ${done} (${state})`);
     if (action === 'resume') await sayIfBlocked(port, jobId, options);
     return 0;
   });
 }
 
-/** A job that no worker can run is resumed, but nothing happens. */
+/** Prints a note if no running worker can run the resumed job. */
 async function sayIfBlocked(port: JobPort, jobId: string, options: ControlOptions): Promise<void> {
   const { blockedBecause, pipeline } = await port.job(jobId);
   if (blockedBecause === null) return;
@@ -51,19 +52,19 @@ type Action = (
 const ACTIONS: Record<SimpleAction, Action> = {
   async pause(port, jobId) {
     const { changed, state } = await port.pause(jobId);
-    return { done: changed ? 'is paused' : 'was paused already', state };
+    return { done: changed ? 'is paused' : 'was already paused', state };
   },
   async resume(port, jobId, where) {
     const { released, state } = await continueJob(port, jobId, { words: ['resume', jobId], where });
     return {
-      done: released > 0 ? `goes on with ${formatCount(released)} rows that were held` : 'goes on',
+      done: released > 0 ? `is resumed with ${rows(released)} that were on hold` : 'is resumed',
       state,
     };
   },
   async cancel(port, jobId) {
     const { changed, state } = await port.cancel(jobId);
     const { CANCELLED } = (await port.job(jobId)).counts;
-    const done = `${changed ? 'is cancelled' : 'was cancelled already'}: ${formatCount(CANCELLED)} rows had no result`;
+    const done = `${changed ? 'is cancelled' : 'was already cancelled'}: ${rows(CANCELLED)} had no result`;
     return { done, state };
   },
 };

@@ -1,5 +1,5 @@
-// rowmill counters: the counters of a database with their totals, and the check that compares them with what was
-// contributed (docs/counters.md).
+// rowmill counters: shows the counters of a database with their totals, and compares them with their contributions
+// (docs/counters.md).
 import {
   type CheckCountersOptions,
   type CounterCheck,
@@ -34,7 +34,7 @@ export async function showCounters(options: ListOptions): Promise<number> {
       return { ...counter, total, updatedAt, createdAt };
     });
     if (options.json) console.log(JSON.stringify(counters));
-    else if (counters.length === 0) console.log('no worker has registered a counter');
+    else if (counters.length === 0) console.log('No worker has registered a counter');
     else {
       const rows = counters.map(({ name, scope, entity, total }) => [
         name,
@@ -44,13 +44,13 @@ export async function showCounters(options: ListOptions): Promise<number> {
           .map(([measure, number]) => `${measure} ${formatCount(number)}`)
           .join(', '),
       ]);
-      console.log(textTable(['counter', 'scope', 'entity', 'total'], rows).join('\n'));
+      console.log(textTable(['Counter', 'Scope', 'Entity', 'Total'], rows).join('\n'));
     }
     return EXIT.ok;
   });
 }
 
-/** As for the doctor: 0 only when everything was compared, nothing is lost, and nothing differs or all of it was repaired. */
+/** Exits with 0 only if everything was compared, nothing is lost, and nothing has drifted or all drift was repaired. */
 export async function checkCountersOf(counter: string | undefined, options: CheckOptions): Promise<number> {
   return withRowmill(options, async (rowmill) => {
     const context = contextOf(rowmill);
@@ -76,19 +76,19 @@ function checkLines(
   const lines = drifted.map(({ counter, ownerId, scope, entity, measures }) => {
     const key = [scope, entity].filter((part) => part !== null).map(printable);
     const numbers = Object.entries(measures)
-      .map(([measure, { stored, recounted }]) => `${measure} is ${stored}, the recount says ${recounted}`)
+      .map(([measure, { stored, recounted }]) => `${measure} is ${stored}, should be ${recounted}`)
       .join('; ');
     return `DRIFT    ${counter} of ${printable(ownerId)}, ${key.join(' / ')}: ${numbers}`;
   });
   if (unlisted > 0) lines.push(`         and ${formatCount(unlisted)} more`);
   for (const { jobId, contributions, items } of lost)
     lines.push(
-      `LOST     job ${jobId}: ${formatCount(contributions)} contributions of ${formatCount(items)} rows are to entries that are gone (reprocess the rows to count them again)`,
+      `LOST     job ${jobId}: ${formatCount(contributions)} contributions of ${formatCount(items)} rows belong to deleted entries (rerun the rows to count them again)`,
     );
   const { entries, entities, scopes } = checked;
   lines.push(
-    `${complete ? 'compared' : 'UNKNOWN '} ${formatCount(entries)} entries, ${formatCount(entities)} entities, ${formatCount(scopes)} scopes${complete ? '' : ': the time was over (--budget-ms gives it more)'}`,
+    `${complete ? 'Compared' : 'UNKNOWN '} ${formatCount(entries)} entries, ${formatCount(entities)} entities, ${formatCount(scopes)} scopes${complete ? '' : ': the time limit was reached (raise --budget-ms)'}`,
   );
-  if (repair) lines.push(`repaired ${formatCount(repaired)}`);
+  if (repair) lines.push(`Repaired ${formatCount(repaired)}`);
   return lines;
 }

@@ -1,4 +1,4 @@
-// rowmill doctor: are the invariants true on this database? Exit code 0 only when all of them were checked and hold.
+// rowmill doctor: checks the invariants of the database. Exits with 0 only if all were checked and hold.
 import { diagnose } from '../../engine/jobs/diagnose.ts';
 import { openRowmill } from '../../open-rowmill.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
@@ -29,10 +29,9 @@ export async function doctor(options: DoctorOptions): Promise<number> {
     if (options.json) console.log(JSON.stringify(diagnosis));
     else {
       for (const { invariant, says, problems, unchecked } of diagnosis.invariants) {
-        const verdict = unchecked !== null ? 'UNKNOWN' : problems.length > 0 ? 'BROKEN' : 'ok';
+        const verdict = unchecked !== null ? 'UNKNOWN' : problems.length > 0 ? 'BROKEN' : 'OK';
         console.log(`${verdict.padEnd(8)} ${invariant}: ${says}`);
-        if (unchecked !== null)
-          console.log(`         not checked: ${unchecked} (--budget-ms gives it more time)`);
+        if (unchecked !== null) console.log(`         Not checked: ${unchecked} (raise --budget-ms)`);
         for (const { jobId: id, problem } of problems)
           console.log(`         ${id === null ? '' : `job ${id}: `}${problem}`);
       }

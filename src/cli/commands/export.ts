@@ -1,8 +1,9 @@
-// rowmill export <job> --out <file>: the results of a job as a file or on standard output, at any time. On the database itself an export that
-// was interrupted goes on where it was when it is asked for again.
+// rowmill export <job> --out <file>: writes the results of a job to a file or to standard output, at any time. On the
+// database, the same command continues an interrupted export.
 import type { OutputFormat } from '../../core/files/output-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkOutputPath } from '../check-output-path.ts';
+import { rows } from '../describe-stop.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -36,7 +37,7 @@ export async function exportResults(prefix: string, options: ExportOptions): Pro
       generation,
     });
     if (out !== STANDARD_OUTPUT)
-      console.log(count === null ? `written to ${out}` : `${count} rows written to ${out}`);
+      console.log(count === null ? `File written to ${out}` : `${rows(count)} written to ${out}`);
     return 0;
   });
 }

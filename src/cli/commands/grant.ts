@@ -1,4 +1,4 @@
-// rowmill grant: logins of the database for workers and for the API (docs/accounts.md).
+// rowmill grant: gives database logins the rights of workers and of the API (docs/accounts.md).
 import { API_ROLE, grantRoles, WORKER_ROLE } from '../../store/database-roles.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 
@@ -11,9 +11,9 @@ export async function grantAccess(options: GrantOptions): Promise<number> {
   const server = await openServer(options, (line) => console.error(line));
   try {
     await whenServerAnswers(() => grantRoles(server.url, options), commandSettings(options));
-    console.log(`the roles ${API_ROLE} and ${WORKER_ROLE} have what they need in this database`);
-    if (options.worker !== undefined) console.log(`${options.worker} may do what workers do`);
-    if (options.api !== undefined) console.log(`${options.api} may do what the API does`);
+    console.log(`The roles ${API_ROLE} and ${WORKER_ROLE} have the rights they need in this database`);
+    if (options.worker !== undefined) console.log(`${options.worker} has the rights of a worker`);
+    if (options.api !== undefined) console.log(`${options.api} has the rights of the API`);
     return 0;
   } finally {
     await server.stop();

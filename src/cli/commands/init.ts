@@ -1,5 +1,5 @@
-// rowmill init [folder]: a small project that runs at once. Nothing that exists is ever overwritten; a package.json is
-// completed.
+// rowmill init [folder]: creates a small project that runs without changes. Existing files are never overwritten; an
+// existing package.json is completed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -12,7 +12,7 @@ export interface InitOptions {
   name?: string;
 }
 
-/** What a folder may hold and still count as empty. */
+/** Entries that a folder may hold and still count as empty. */
 const HARMLESS = ['.git', 'node_modules', 'package.json', 'package-lock.json'];
 const PACKAGE_NAME = /^(@[a-z0-9][\w.-]*\/)?[a-z0-9][a-z0-9._-]*$/;
 const MAX_NAME_LENGTH = 214;
@@ -37,7 +37,7 @@ export async function init(folder: string | undefined, given: InitOptions): Prom
     if (isCompleted)
       writeFileSync(packagePath, completePackageJson(readFileSync(packagePath, 'utf8'), options));
     else writeFileSync(packagePath, ownPackage!, { flag: 'wx' });
-    // wx: a file that came between the look and the write is left alone.
+    // wx: a file that was created since the check is not overwritten.
     for (const [file, content] of Object.entries(files))
       writeFileSync(join(target, file), content, { flag: 'wx' });
   } catch (cause) {
@@ -48,10 +48,10 @@ export async function init(folder: string | undefined, given: InitOptions): Prom
     );
   }
   const way = relative(process.cwd(), target);
-  const done = isCompleted ? 'completed package.json and created' : 'created package.json,';
+  const done = isCompleted ? 'Completed package.json and created' : 'Created package.json,';
   console.log(`${done} ${Object.keys(files).join(', ')} in ${target}\n\nNext:`);
-  if (way !== '') console.log(`  cd ${/^[\w./-]+$/.test(way) ? way : JSON.stringify(way)}`);
-  console.log('  npm install\n  npm test\n  npm start');
+  const enter = way === '' ? '' : `cd ${/^[\w./-]+$/.test(way) ? way : JSON.stringify(way)} && `;
+  console.log(`  ${enter}npm install\n  npm test\n  npm start`);
   return 0;
 }
 

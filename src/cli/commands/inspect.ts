@@ -1,4 +1,4 @@
-// rowmill inspect <file>: how a file, a pipe or a folder of images would be read, before anything is stored.
+// rowmill inspect <file>: shows how a file, a pipe or a folder of images would be read. Nothing is stored.
 import { cellText } from '../../core/files/export-columns.ts';
 import { fieldsOf } from '../../pipeline/input-schema.ts';
 import { mapColumns } from '../../core/files/map-columns.ts';
@@ -47,10 +47,10 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
       return 0;
     }
     console.log(describeFormat(detected));
-    if (detected.preamble) console.log(`before the header: ${printable(detected.preamble)}`);
+    if (detected.preamble) console.log(`Before the header: ${printable(detected.preamble)}`);
     console.log(describeColumns(columns));
-    if (unmapped.length > 0) console.log(`fields without a column: ${printable(unmapped.join(', '))}`);
-    if (mapped && mapped.ignored.length > 0) console.log(`not stored: ${mapped.ignored.join(', ')}`);
+    if (unmapped.length > 0) console.log(`Fields without a column: ${printable(unmapped.join(', '))}`);
+    if (mapped && mapped.ignored.length > 0) console.log(`Not stored: ${mapped.ignored.join(', ')}`);
     for (const warning of detected.warnings) console.log(`note: ${printable(warning)}`);
     for (const row of first) console.log(describeRow(row));
     if (pipeline?.input) for (const line of describeCheck(checked)) console.log(line);
@@ -59,7 +59,7 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
 }
 
 function describeRow(row: ReadRow): string {
-  const at = `line ${row.line}:`;
+  const at = `Line ${row.line}:`;
   if (row.kind === 'rejected') return `${at} REJECTED ${printable(row.reason)}: ${shorten(row.raw)}`;
   const text =
     row.kind === 'cells'

@@ -1,5 +1,6 @@
-// rowmill jobs, items, errors and workers: tables for people, JSON for programs.
+// rowmill jobs, items, errors and workers: lists as tables, or as JSON for programs.
 import { isFinished, type JobState } from '../../core/jobs/job-state.ts';
+import { rows } from '../describe-stop.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownItem } from '../remote/job-port.ts';
@@ -27,8 +28,8 @@ export async function listJobsOf(options: JobsOptions): Promise<number> {
     print(
       options,
       jobs,
-      'no jobs',
-      ['job', 'state', 'pipeline', 'name', 'owner', 'rows', 'ended', 'failed', 'created'],
+      'No jobs',
+      ['Job', 'State', 'Pipeline', 'Name', 'Owner', 'Rows', 'Finished', 'Failed', 'Created'],
       jobCells,
     );
     return 0;
@@ -65,9 +66,11 @@ export async function listItemsOf(prefix: string, options: ListOptions & RowFilt
     const job = await port.findJob(prefix);
     const { limit = 50 } = options;
     const items = await port.items(job.jobId, { filter: rowFilterOf(options, job), limit });
-    print(options, items, 'no rows', ['row', 'status', 'attempts', 'input', 'result or error'], itemCells);
+    print(options, items, 'No rows', ['Row', 'Status', 'Attempts', 'Input', 'Result or error'], itemCells);
     if (!options.json && items.length === limit)
-      console.error(`the first ${formatCount(limit)} rows; --limit shows more, rowmill export writes all`);
+      console.error(
+        `First ${rows(limit)}. Use --limit to see more, or rowmill export to write all rows to a file.`,
+      );
     return 0;
   });
 }
@@ -83,7 +86,7 @@ function itemCells({ seq, status, attempts, input, result, error, errorClass }: 
   ];
 }
 
-/** A record as its values. */
+/** Formats an object as key=value pairs. */
 function cells(value: unknown): string {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value);
   return Object.entries(value)
@@ -98,8 +101,8 @@ export async function listErrorsOf(prefix: string, options: ListOptions): Promis
     print(
       options,
       groups,
-      'no errors',
-      ['failed', 'attempts', 'phase', 'example', 'row', 'group'],
+      'No errors',
+      ['Failed', 'Attempts', 'Phase', 'Example', 'Row', 'Group'],
       (group) => [
         formatCount(group.failed),
         formatCount(group.occurrences),
@@ -119,8 +122,8 @@ export async function listWorkersOf(options: ListOptions): Promise<number> {
     print(
       options,
       workers,
-      'no worker was heard of: rowmill worker <pipelines...>',
-      ['worker', 'name', 'version', 'state', 'pipelines', 'started', 'heard of'],
+      'No workers. Start one with: rowmill worker <pipelines...>',
+      ['Worker', 'Name', 'Version', 'State', 'Pipelines', 'Started', 'Last seen'],
       (worker) => [
         worker.workerId,
         worker.name,

@@ -1,4 +1,4 @@
-// rowmill keys and rowmill open: what only a server has.
+// rowmill keys and rowmill open: commands that need a server.
 import { spawn } from 'node:child_process';
 import type { Client } from '../../client/create-client.ts';
 import type { Scope } from '../../contract/scopes.ts';
@@ -23,10 +23,10 @@ export async function listKeysOf(options: KeysOptions): Promise<number> {
   return withClient(options, 'keys', async (client) => {
     const { items } = await client.listKeys({ all: options.all });
     if (options.json) console.log(JSON.stringify(items));
-    else if (items.length === 0) console.log('no keys: rowmill keys create <name>');
+    else if (items.length === 0) console.log('No keys. Create one with: rowmill keys create <name>');
     else {
       const day = (time: string | null, none: string): string => time?.slice(0, 10) ?? none;
-      const headers = ['key', 'name', 'of', 'scopes', 'created', 'expires', 'last used', 'state'];
+      const headers = ['Key', 'Name', 'User', 'Scopes', 'Created', 'Expires', 'Last used', 'State'];
       const rows = items.map((key) => [
         key.keyId,
         key.name,
@@ -53,7 +53,7 @@ export async function createKeyOf(name: string, options: NewKeyOptions): Promise
     });
     if (options.json) console.log(JSON.stringify(made));
     else {
-      console.error(`key ${made.keyId} (${made.scopes.join(', ')}); it is shown this once:`);
+      console.error(`Key ${made.keyId} (${made.scopes.join(', ')}). Copy it now; it is not shown again:`);
       console.log(made.key);
     }
     return 0;
@@ -63,7 +63,7 @@ export async function createKeyOf(name: string, options: NewKeyOptions): Promise
 export async function revokeKeyOf(keyId: string, options: KeysOptions): Promise<number> {
   return withClient(options, 'keys', async (client) => {
     await client.revokeKey({ keyId });
-    console.log(options.json ? JSON.stringify({ keyId, revoked: true }) : `key ${keyId} is revoked`);
+    console.log(options.json ? JSON.stringify({ keyId, revoked: true }) : `Key ${keyId} is revoked`);
     return 0;
   });
 }
@@ -88,7 +88,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Where there is none the printed address has to do. */
+/** Does nothing where no browser can be started; the address is printed anyway. */
 function startBrowser(address: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true });
@@ -106,9 +106,9 @@ async function withClient(
     return noteOrigin(`server ${target.url} (${target.because})`, () => work(clientOf(target), target.url));
   throw new RowmillError(
     'API_UNREACHABLE',
-    `only a server has ${what}, and none was named: ${target.because}`,
+    `only a server has ${what}, and this command would use the database (${target.because})`,
     {
-      hint: 'Name one with --api or ROWMILL_API, or sign in: rowmill login <address>',
+      hint: 'Name a server with --api or ROWMILL_API, or sign in: rowmill login <url>',
     },
   );
 }

@@ -1,4 +1,4 @@
-// rowmill login and logout: a key for a server, made with a password or given, kept for the commands that follow.
+// rowmill login and logout: stores a key for a server, created with a password or given, for later commands.
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createClient } from '../../client/create-client.ts';
@@ -27,18 +27,18 @@ export async function login(given: string | undefined, options: LoginOptions): P
   const url = normalizeUrl(given ?? apiFromEnvironment().url ?? readLogins().current ?? DEFAULT_URL);
   return noteOrigin(`server ${url}`, async () => {
     if (new URL(url).protocol === 'http:' && !isLoopback(url))
-      console.error('note: without https anybody on the way can read the key');
+      console.error('note: without https, anyone on the network can read the key');
     const stored =
       (await withoutKey(url)) ?? (await withKey(url, options)) ?? (await withPassword(url, options));
     storeLogin(url, stored);
     console.log(
-      `signed in to ${url} as ${printable(stored.userId)}${stored.apiKey === null ? ', which asks for no key' : `; the key is in ${credentialsPath()}`}`,
+      `Signed in to ${url} as ${printable(stored.userId)}; ${stored.apiKey === null ? 'the server needs no key' : `the key is stored in ${credentialsPath()}`}`,
     );
     return 0;
   });
 }
 
-/** A server without accounts, as for development. */
+/** Succeeds on a server without accounts, such as that of rowmill dev. */
 async function withoutKey(url: string): Promise<Login | null> {
   try {
     const { via, userId } = await clientOf({ url, apiKey: undefined }).getSession();
@@ -57,7 +57,7 @@ async function withKey(url: string, { keyFile, user }: LoginOptions): Promise<Lo
   const apiKey = text.trim();
   if (!/^rmk_[^\s]+$/.test(apiKey))
     throw new RowmillError('UNAUTHENTICATED', 'expected an API key that begins with rmk_', {
-      hint: 'Give it in a file (--key-file) or on standard input.',
+      hint: 'Pass it in a file (--key-file) or on standard input.',
     });
   const { userId } = await clientOf({ url, apiKey }).getSession();
   return { apiKey, userId, keyId: null };
@@ -71,10 +71,10 @@ function readKeyFile(path: string): string {
   }
 }
 
-/** Signs in for as long as it takes to make a key. */
+/** Signs in, creates a key and signs out again. */
 async function withPassword(url: string, options: LoginOptions): Promise<Login> {
-  const userId = options.user ?? (await ask('user: '));
-  const password = isAtTerminal() ? await askSecret('password: ') : (await readStandardInput()).trimEnd();
+  const userId = options.user ?? (await ask('User: '));
+  const password = isAtTerminal() ? await askSecret('Password: ') : (await readStandardInput()).trimEnd();
   let cookie = '';
   const origin = new URL(url).origin;
   const nobody = createClient({ baseUrl: url, headers: { origin } });
@@ -93,14 +93,14 @@ async function withPassword(url: string, options: LoginOptions): Promise<Login> 
   try {
     const made = await client.createKey({
       name: `command line of ${currentAccount()} on ${hostname()}`.slice(0, 100),
-      // A viewer may not have a key that writes.
+      // Viewers cannot have a key with the scope write.
       scopes: (options.scopes ??
         (role === 'viewer' ? ['read', 'export'] : ['read', 'write', 'export'])) as Scope[],
       days: options.days ?? 90,
     });
     return { apiKey: made.key, userId: made.userId, keyId: made.keyId };
   } finally {
-    // The key stays; a session that nobody uses need not.
+    // Only the key is needed from now on.
     await client.signOut().catch(() => {});
   }
 }
@@ -110,19 +110,19 @@ export async function logout(given: string | undefined): Promise<number> {
   const url = given === undefined ? current : normalizeUrl(given);
   const stored = url === null ? undefined : servers[url];
   if (url === null || !stored) {
-    console.log(url === null ? 'nobody is signed in' : `nobody is signed in to ${url}`);
+    console.log(url === null ? 'Not signed in' : `Not signed in to ${url}`);
     return 0;
   }
   const ended = await endKey(url, stored);
   forgetLogin(url);
-  console.log(`signed out of ${url}${ended}`);
+  console.log(`Signed out of ${url}${ended}`);
   return 0;
 }
 
 /** Revokes the key that `login` created. A server that cannot be reached does not prevent signing out. */
 async function endKey(url: string, { apiKey, keyId }: Login): Promise<string> {
   if (apiKey === null) return '';
-  // Other programs may use a key that was given.
+  // Other programs may use a key that was passed in.
   if (keyId === null) return '; the key was not created by login and stays valid';
   try {
     await createClient({ baseUrl: url, apiKey, maxRetries: 0 }).revokeKey({ keyId });

@@ -1,4 +1,4 @@
-// rowmill migrate: bring the database to the schema of this version.
+// rowmill migrate: updates the database schema to this version.
 import { migrate } from '../../store/migrate.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 
@@ -7,8 +7,8 @@ export async function migrateDatabase(options: ServerOptions): Promise<number> {
   try {
     const report = await whenServerAnswers(() => migrate(server.url), commandSettings(options));
     if (report.applied.length === 0)
-      console.log(`nothing to do: the database is at version ${report.version}`);
-    for (const name of report.applied) console.log(`applied ${name}`);
+      console.log(`Nothing to do: the database is at version ${report.version}`);
+    for (const name of report.applied) console.log(`Applied ${name}`);
     return 0;
   } finally {
     await server.stop();

@@ -1,4 +1,4 @@
-// rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
+// rowmill owners and rowmill audit: shares and limits of owners, and the log of who changed what (docs/fairness.md).
 import { amount } from '../../core/limits/budget-control.ts';
 import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
@@ -28,13 +28,13 @@ export async function showOwners(options: ListOptions): Promise<number> {
   return withRowmill(options, async (rowmill) => {
     const owners = await rowmill.owners(options.limit);
     if (options.json) console.log(JSON.stringify(owners));
-    else if (owners.length === 0) console.log('no owner has open jobs, and nothing is set of any');
+    else if (owners.length === 0) console.log('No owner has open jobs or settings');
     else console.log(ownerTable(owners).join('\n'));
     return 0;
   });
 }
 
-const HEADERS = ['owner', 'weight', 'jobs', 'running', 'max jobs', 'waiting', 'with workers', 'max items'];
+const HEADERS = ['Owner', 'Weight', 'Jobs', 'Running', 'Max jobs', 'Waiting', 'Assigned', 'Max rows'];
 
 function ownerTable(owners: Awaited<ReturnType<Rowmill['owners']>>): string[] {
   const limit = (value: number | null): string => (value === null ? '-' : formatCount(value));
@@ -74,7 +74,7 @@ export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Pro
       console.log(JSON.stringify({ ownerId, ...limits, ...(spendable && { budget: spendable }) }));
     else
       console.log(
-        `owner ${printable(ownerId)}: ${[...describeLimits(limits), ...describeSpendable(spendable)].join(', ')}`,
+        `Owner ${printable(ownerId)}: ${[...describeLimits(limits), ...describeSpendable(spendable)].join(', ')}`,
       );
     return 0;
   });
@@ -87,7 +87,7 @@ function describeLimits(limits: OwnerLimits | null): string[] {
   return [
     `weight ${limits.weight}`,
     atMost(limits.maxRunningJobs, 'running jobs'),
-    atMost(limits.maxInFlight, 'items at once'),
+    atMost(limits.maxInFlight, 'rows in progress'),
   ];
 }
 
@@ -103,7 +103,7 @@ export async function showAudit(subject: string | undefined, options: ListOption
   return withRowmill(options, async (rowmill) => {
     const entries = await listAudit(contextOf(rowmill).db, subject ?? null, options.limit ?? 50);
     if (options.json) console.log(JSON.stringify(entries));
-    else if (entries.length === 0) console.log('nothing was changed by hand');
+    else if (entries.length === 0) console.log('No manual changes');
     else
       for (const { at, actor, action, subject: changed, detail } of entries)
         console.log(

@@ -1,4 +1,4 @@
-// rowmill reprocess <job>: run rows of a finished job again, as its next generation (docs/control.md).
+// rowmill reprocess <job>: reruns rows of a finished job, as its next generation (docs/control.md).
 import { readFileSync } from 'node:fs';
 import type { ItemStatus } from '../../core/items/outcome.ts';
 import { parseSeqList } from '../../core/items/parse-seq-list.ts';
@@ -7,7 +7,7 @@ import type { SeqRanges } from '../../core/items/seq-ranges.ts';
 import type { InputEdit } from '../../engine/reprocess/check-edits.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
-import { formatCount } from '../progress-lines.ts';
+import { rows } from '../describe-stop.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import { ANY_ATTEMPTS, type ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -72,18 +72,18 @@ function parseEdit(line: string, number: number): InputEdit {
     const { seq, input } = JSON.parse(line) as InputEdit;
     if (Number.isInteger(seq) && input !== undefined) return { seq, input };
   } catch {
-    // Said below, with what was expected.
+    // Reported below.
   }
   throw invalid(`line ${number} of the edits to be {"seq": …, "input": {…}}, got ${line.slice(0, 80)}`);
 }
 
 function* describe(job: ShownJob, { generation, selected, leftOut }: OpenedGeneration): Generator<string> {
-  yield `job ${job.jobId}, generation ${generation}: ${formatCount(selected)} rows wait to run again`;
+  yield `Job ${job.jobId}, run ${generation}: ${rows(selected)} waiting to rerun`;
   if (leftOut.permanent > 0)
-    yield `  left out: ${formatCount(leftOut.permanent)} failures that would repeat (--include-permanent)`;
+    yield `  Left out: ${rows(leftOut.permanent)} with a permanent failure (--include-permanent adds them)`;
   if (leftOut.exhausted > 0)
-    yield `  left out: ${formatCount(leftOut.exhausted)} rows that were tried too often (--reset-attempts)`;
-  yield `  a running worker takes them, or: rowmill run <pipeline> --resume ${job.jobId}`;
+    yield `  Left out: ${rows(leftOut.exhausted)} at the attempt limit (--reset-attempts adds them)`;
+  yield `  A running worker takes them. To run them here: rowmill run <pipeline> --resume ${job.jobId}`;
 }
 
 function invalid(expected: string): RowmillError {

@@ -1,4 +1,4 @@
-// rowmill resources: what services outside may be used for, and what of it is used at present (docs/resources.md).
+// rowmill resources: limits of external services and their current use (docs/resources.md).
 import { nearestName } from '../../core/errors/did-you-mean.ts';
 import type { ResourceLimits, ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
@@ -61,20 +61,20 @@ export async function setResource(name: string, options: ResourceSetOptions): Pr
     if (options.json) console.log(JSON.stringify({ name, key: key ?? '', override }));
     else {
       const which = key === undefined ? name : `${name}, key ${key}`;
-      console.log(`resource ${which}: ${describeOverride(override) || 'as declared'}`);
+      console.log(`Resource ${which}: ${describeOverride(override) || 'as declared'}`);
     }
     return 0;
   });
 }
 
-/** A misspelt name would be stored, and change nothing. */
+/** Without this check a misspelt name would be stored without any effect. */
 async function refuseMisspelt(port: JobPort, name: string): Promise<void> {
   if ((await port.resources({ name, limit: 1 })).length > 0) return;
   const known = [...new Set((await port.resources({ limit: KNOWN_RESOURCES })).map((each) => each.name))];
   const near = nearestName(name, known);
   if (near !== null)
     throw new RowmillError('RESOURCE_INVALID', `there is no resource ${name}, did you mean ${near}?`, {
-      hint: `Known are ${known.slice(0, 20).join(', ')}.`,
+      hint: `Known resources: ${known.slice(0, 20).join(', ')}.`,
     });
   console.error(`note: no worker has used a resource ${printable(name)} yet`);
 }
@@ -90,7 +90,7 @@ function changeOf(options: ResourceSetOptions): OverrideChange {
     ...(minDelay !== undefined && { minDelayMs: minDelay }),
     ...(adaptive !== undefined && { adaptive }),
     ...(pause && { paused: true }),
-    // Of one key: it goes on also when the resource as a whole is paused.
+    // False keeps one key running even if the whole resource is paused.
     ...(resume && { paused: key === undefined ? null : false }),
   };
 }
@@ -99,11 +99,11 @@ async function print(port: JobPort, name: string | undefined, options: Resources
   const listed = await port.resources({ name, limit: options.limit ?? 100 });
   if (options.json) console.log(JSON.stringify(listed));
   else if (listed.length === 0)
-    console.log('no resource is in use: docs/resources.md says how to declare one');
+    console.log('No resource is in use. See docs/resources.md for how to declare one.');
   else console.log(`${resourceTable(listed).join('\n')}${options.watch ? '\n' : ''}`);
 }
 
-const HEADERS = ['name', 'key', 'in use', 'declared', 'override', 'share', 'rate now', 'state', 'workers'];
+const HEADERS = ['Name', 'Key', 'In use', 'Declared', 'Override', 'Share', 'Rate now', 'State', 'Workers'];
 
 export function resourceTable(listed: readonly ResourceStatus[]): string[] {
   return textTable(
@@ -114,7 +114,7 @@ export function resourceTable(listed: readonly ResourceStatus[]): string[] {
       `${each.inUse} / ${each.held}`,
       each.limits === null ? 'not used yet' : describeLimits(each.limits),
       describeOverride(each.override) || '-',
-      `${Math.round(each.share * 100)} %`,
+      `${Math.round(each.share * 100)}%`,
       each.rateNow === null ? '-' : `${Number(each.rateNow.toPrecision(3))}/s`,
       describeState(each),
       String(each.workers),

@@ -1,4 +1,4 @@
-// rowmill run <pipeline> <files…>: store the rows, process them here, leave the results as a file.
+// rowmill run <pipeline> <files…>: stores the rows, runs them here, and writes the results to a file.
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
@@ -56,10 +56,10 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   }
   if (files.length > 0 && options.resume !== undefined) {
     throw new RowmillError('FILE_INVALID', `expected a file or --resume, got both: ${files.join(', ')}`, {
-      hint: 'A job that is resumed has its file already.',
+      hint: 'A resumed job already has its file.',
     });
   }
-  // Before anything is paid for.
+  // Checked before any call costs money.
   if (options.out !== undefined) checkOutputFile(options.out);
   return withRowmill(
     options,
@@ -68,7 +68,7 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   );
 }
 
-/** A person sees what is written to either stream, in the same place. */
+/** True if both output streams go to a terminal. */
 function isTerminal(): boolean {
   return process.stdout.isTTY === true && process.stderr.isTTY === true && !isDumbTerminal();
 }
@@ -101,13 +101,13 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
           modules: [modulePathOf(pipelineRef)],
           ...(output && { onOutput: (text: string) => output.write(text) }),
           onCrash: (how) => {
-            crashNotice = `the worker process ended with ${how} and was replaced (${worker?.crashes} so far)`;
+            crashNotice = `the worker process exited with ${how} and was replaced (${worker?.crashes} so far)`;
           },
         });
   const stop = listenForStop(() => worker?.kill(), say);
   try {
     const jobId = await openJob(rowmill, request, stop.signal);
-    say(`job ${jobId} on ${description}`);
+    say(`Job ${jobId} on ${description}`);
     await worker?.start();
     const ingest = readFile(rowmill, jobId, pipeline, stop.signal);
     ingest.catch(() => {});
@@ -132,7 +132,7 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
     if (summary?.diff) say(describeDiff(summary.diff));
     if (summary && options.out) {
       const count = await writeResults(options.out, rowmill, jobId);
-      console.log(`${count} rows written to ${options.out}`);
+      console.log(`${rows(count)} written to ${options.out}`);
     }
     if (end === null) {
       console.log(jobId);
@@ -147,12 +147,13 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
   }
 }
 
-/** Commands are printed so that they work as they are: with a worker, on the same database, with the same file. */
+/** Printed commands must work when copied: with a worker, on the same database, with the same output file. */
 function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOptions): void {
   const { jobId, state, lastError, counts } = job;
   const resume = resumeWords(pipelineRef, jobId, options);
-  if (state === 'FAILED') say(`job ${jobId} failed: ${printable(lastError ?? '')}`);
-  else if (how === 'stopped') say(`stopped. Nothing is lost: ${printedCommand(resume, options)}`);
+  if (state === 'FAILED') say(`Job ${jobId} failed: ${printable(lastError ?? '')}`);
+  else if (how === 'stopped')
+    say(`Stopped. Nothing is lost. Resume with: ${printedCommand(resume, options)}`);
   else if (how === 'waits') {
     say(`${describeStop(job)}. Continue with:`);
     for (const words of commandsToContinue(job, resume)) say(`  ${printedCommand(words, options)}`);
@@ -163,7 +164,7 @@ function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOption
     );
 }
 
-/** For a command that may speak to a server as well. */
+/** Forces the database for a command that might otherwise use a server. */
 function onDatabase(options: RunOptions): RunOptions {
   return chooseTarget(options).kind === 'api' ? { ...options, dataDir: DEFAULT_DATA_FOLDER } : options;
 }
@@ -202,10 +203,10 @@ async function openJob(
   const { source, columns, ignoredColumns, created, jobId } = submitted;
   say(`${printable(source.name)}: ${describeFormat(source.detected)}`);
   say(describeColumns(columns));
-  if (ignoredColumns.length > 0) say(`not stored: ${ignoredColumns.join(', ')}`);
+  if (ignoredColumns.length > 0) say(`Not stored: ${ignoredColumns.join(', ')}`);
   for (const warning of source.detected.warnings) say(`note: ${printable(warning)}`);
   if (!created) {
-    say('this file was given before: continuing its job (--again starts a new one)');
+    say('This file was submitted before: continuing its job (--again creates a new one)');
     if (isBudgeted(options))
       say(
         `note: its budget is unchanged. Change it with: ${printedCommand(['resume', jobId, '--budget', String(options.budget ?? '<amount>')], options)}`,
@@ -218,7 +219,7 @@ function isBudgeted({ budget, budgetPerItem }: RunOptions): boolean {
   return budget !== undefined || budgetPerItem !== undefined;
 }
 
-/** A stop is lifted; a job that a signal or a crash stopped needs nothing but a worker. */
+/** Resumes a paused or held job. A job that a signal or a crash interrupted needs only a worker. */
 async function resumedJob(
   rowmill: Rowmill,
   { pipelineRef, pipeline, options }: Omit<RunRequest, 'files'>,

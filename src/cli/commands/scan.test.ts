@@ -1,4 +1,4 @@
-// The commands `scan` and `watch` in this process, on a real folder and a real database.
+// rowmill scan and rowmill sources watch in this process, on a real folder and a real database.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ function options(sources: object[], more: Partial<ScanOptions> = {}): ScanOption
   return { config, databaseUrl: database.url, dataDir: folder, ...more };
 }
 
-it('scan takes what is there, also what was written just now, and prints a line per file and a total', async () => {
+it('scan takes all files, even just written ones, and prints a line per file and a total', async () => {
   const inbox = mkdtempSync(join(folder, 'in-'));
   writeFileSync(join(inbox, 'a.csv'), 'x');
   writeFileSync(join(inbox, 'bad\u001b[31m.csv'), 'y');
@@ -52,14 +52,14 @@ it('scan takes what is there, also what was written just now, and prints a line 
   const given = options([{ name: 'cli-a', path: inbox, stableMs: 100 }]);
   expect(await runScan([join(folder, 'pipeline.ts')], given, failing)).toBe(0);
   expect(lines.sort()).toEqual([
-    expect.stringMatching(/^cli-a: a\.csv is job [0-9a-f-]{36}$/),
+    expect.stringMatching(/^cli-a: a\.csv became job [0-9a-f-]{36}$/),
     'cli-a: bad.csv failed: no header',
     'cli-a: found 2, taken 1, waiting 0, failed 1, skipped 0, errors 0',
   ]);
   expect(readdirSync(join(inbox, '.done'))).toEqual(['a.csv']);
 });
 
-it('scan ends with exit code 1 when a source failed, after it took the files of the others', async () => {
+it('scan exits with 1 if a source fails, after taking the files of the others', async () => {
   const inbox = mkdtempSync(join(folder, 'in-'));
   writeFileSync(join(inbox, 'a.csv'), 'x');
   const given = options(
@@ -88,7 +88,7 @@ it('scan ends with exit code 1 when a source failed, after it took the files of 
   });
 });
 
-it('a source must name a pipeline of the modules', async () => {
+it('refuses a source whose pipeline is not in the modules', async () => {
   const given = options([{ name: 'cli-x', path: folder, pipeline: 'other' }]);
   await expect(runScan([join(folder, 'pipeline.ts')], given, takeWhole)).rejects.toMatchObject({
     code: 'PIPELINE_NOT_FOUND',
@@ -96,7 +96,7 @@ it('a source must name a pipeline of the modules', async () => {
   });
 });
 
-it('watch takes files as they come until it is told to stop', async () => {
+it('watch takes files as they appear until it is stopped', async () => {
   const inbox = mkdtempSync(join(folder, 'in-'));
   writeFileSync(join(inbox, 'a.csv'), 'x');
   const stopping: CreateTakeFile = (context) => {
@@ -105,6 +105,6 @@ it('watch takes files as they come until it is told to stop', async () => {
   };
   const given = options([{ name: 'cli-watch', path: inbox, stableMs: 0, pollMs: 50 }]);
   expect(await watchSourcesUntilStopped([join(folder, 'pipeline.ts')], given, stopping)).toBe(0);
-  expect(lines).toContainEqual(expect.stringMatching(/^cli-watch: a\.csv is job/));
+  expect(lines).toContainEqual(expect.stringMatching(/^cli-watch: a\.csv became job/));
   expect(readdirSync(join(inbox, '.done'))).toEqual(['a.csv']);
 });

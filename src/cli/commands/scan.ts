@@ -1,5 +1,5 @@
-// rowmill scan and rowmill sources watch: turn the files of the configured sources into jobs, once or until stopped. Running the
-// jobs is the business of workers.
+// rowmill scan and rowmill sources watch: create jobs from the files of the configured sources, once or until stopped.
+// Workers run the jobs.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { openSource } from '../../ingest/sources/open-source.ts';
@@ -21,18 +21,18 @@ export interface ScanOptions extends ServerOptions {
   json?: boolean;
 }
 
-/** How a file of this source becomes a job of this pipeline. */
+/** Returns the function that creates a job of this pipeline from a file of this source. */
 export type CreateTakeFile = (context: EngineContext, pipeline: Pipeline, config: SourceConfig) => TakeFile;
 
 interface OpenedSources {
   watch: SourceWatch;
   configs: SourceConfig[];
-  /** The longest time for which a file of these sources has to stand still. */
+  /** The longest time that a file of these sources must remain unchanged before it is taken. */
   stableMs: number;
   signal: AbortSignal;
 }
 
-/** Exit code 1 when a source could not be looked at. */
+/** Exits with 1 if a source could not be scanned. */
 export async function runScan(
   modules: string[],
   options: ScanOptions,
@@ -40,7 +40,7 @@ export async function runScan(
 ): Promise<number> {
   return withSources(modules, options, createTakeFile, async ({ watch, stableMs, signal }) => {
     const reports = await watch.runOnce();
-    // A file that was written just now needs a second look.
+    // A file that was just written needs a second scan.
     if ([...reports.values()].some((report) => report && report.waiting > 0) && !signal.aborted) {
       await waitMs(stableMs, signal);
       for (const [name, second] of await watch.runOnce())
@@ -59,7 +59,7 @@ export async function watchSourcesUntilStopped(
   createTakeFile: CreateTakeFile = takeFileOf,
 ): Promise<number> {
   return withSources(modules, options, createTakeFile, async ({ watch, configs, signal }) => {
-    console.error(`watching ${configs.map((config) => config.name).join(', ')}`);
+    console.error(`Watching ${configs.map((config) => config.name).join(', ')}`);
     watch.start();
     if (!signal.aborted) {
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -115,7 +115,7 @@ function pipelineOf(config: SourceConfig, pipelines: Pipeline[]): Pipeline {
   );
 }
 
-/** One line per file. Names come from strangers. */
+/** Prints one line per file. File names are untrusted. */
 function printEvents(events: Events, json: boolean): void {
   const print = (event: string, detail: { source: string; path?: string }, text: string): void => {
     if (json) {
@@ -126,13 +126,13 @@ function printEvents(events: Events, json: boolean): void {
       console.log(JSON.stringify({ event, ...Object.fromEntries(values) }));
     } else console.log(`${detail.source}: ${printable(detail.path ?? '')} ${text}`.replace(/ {2,}/g, ' '));
   };
-  events.on('source.file_taken', (detail) => print('taken', detail, `is job ${detail.jobId}`));
+  events.on('source.file_taken', (detail) => print('taken', detail, `became job ${detail.jobId}`));
   events.on('source.file_failed', (detail) => print('failed', detail, `failed: ${printable(detail.reason)}`));
   events.on('source.file_skipped', (detail) =>
     print('skipped', detail, `skipped: ${printable(detail.reason)}`),
   );
   events.on('source.file_released', (detail) =>
-    print('released', detail, `will be tried again: ${printable(messageOf(detail.error))}`),
+    print('released', detail, `will be retried: ${printable(messageOf(detail.error))}`),
   );
   events.on('source.scan_failed', (detail) =>
     print('error', detail, `error: ${printable(messageOf(detail.error))}`),
@@ -145,7 +145,7 @@ function describeReport(name: string, report: ScanReport | null): string {
   return `${name}: ${counts.join(', ')}`;
 }
 
-/** What waited in the first look is counted by the second. */
+/** Files that waited in the first scan are counted by the second. */
 function addReports(first: ScanReport | null | undefined, second: ScanReport | null): ScanReport | null {
   if (!first || !second) return null;
   return {

@@ -1,4 +1,4 @@
-// rowmill server <pipelines...>: the web page and the HTTP API until told to stop. Handlers run in it only in time slices.
+// rowmill server <pipelines...>: serves the web page and the HTTP API until stopped. It runs handlers only in slices.
 import { type RunningApi, startApi } from '../../api/start-api.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
@@ -18,7 +18,7 @@ export interface ServerCommandOptions extends ServerOptions {
   host?: string;
 }
 
-/** How long requests under way are waited for at the end. */
+/** Time that open requests get to finish at shutdown. */
 const GRACE_MS = 10_000;
 const PORTS_TO_TRY = 10;
 
@@ -32,7 +32,7 @@ export async function runServer(modules: string[], given: ServerCommandOptions):
   try {
     await whenServerAnswers(() => migrate(server.url), settings, stop.signal);
     const api = await listen(server.url, pipelines, settings, options);
-    say(`web page and API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
+    say(`Web page and API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -45,22 +45,22 @@ export async function runServer(modules: string[], given: ServerCommandOptions):
   }
 }
 
-/** rowmill dev: the API, and a worker beside it, without accounts and for this machine only. */
+/** rowmill dev: the API and a worker, without accounts and for this machine only. */
 export async function runDev(modules: string[], options: ServerCommandOptions): Promise<number> {
   const { set: chosen } = withAddress(options);
   const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
   if (process.stderr.isTTY) logForPeople();
   return runWorkers(modules, given, async (databaseUrl, pipelines, say) => {
     const settings = commandSettings(given);
-    // A port that was chosen is the one or none.
+    // A port that the user chose is never replaced by another.
     const tries = chosen?.apiPort === undefined ? PORTS_TO_TRY : 1;
     const api = await listenNear(tries, settings, say, (at) => listen(databaseUrl, pipelines, at, given));
-    say(`web page and API on ${api.url}`);
+    say(`Web page and API on ${api.url}`);
     return api;
   });
 }
 
-/** Two things may be developed at once: the next free port does as well, but not without a word. */
+/** Uses the next free port if another server has the default one, and prints that. */
 async function listenNear<Api>(
   tries: number,
   settings: Settings,
@@ -74,13 +74,13 @@ async function listenNear<Api>(
       const isTaken = error instanceof RowmillError && isInUse(error.cause);
       if (!isTaken || next >= tries) throw error;
       const { apiPort } = settings;
-      say(`port ${apiPort} is taken: trying ${apiPort + 1} (choose one with --port)`);
+      say(`Port ${apiPort} is taken: trying ${apiPort + 1} (set one with --port)`);
       settings = { ...settings, apiPort: apiPort + 1 };
     }
   }
 }
 
-/** --port and --host are short for two settings. */
+/** --port and --host are short for the settings apiPort and apiHost. */
 function withAddress(options: ServerCommandOptions): ServerCommandOptions {
   const { port, host } = options;
   return {
@@ -109,12 +109,12 @@ async function listen(
     throw new RowmillError(
       'API_ADDRESS_REFUSED',
       `cannot listen on ${settings.apiHost}, port ${settings.apiPort}: ${(error as Error).message}`,
-      { hint: 'Stop what listens there, or choose another port with --port.', cause: error },
+      { hint: 'Stop the program that uses this port, or set another one with --port.', cause: error },
     );
   }
 }
 
-/** The address that people use follows the port, unless it was set itself. */
+/** The public URL follows the port, unless it was set itself. */
 function withPublicPort(settings: Settings): Settings {
   const { apiPublicUrl, apiPort } = settings;
   if (apiPublicUrl !== TEXT_SETTINGS.apiPublicUrl.default || apiPort === 0) return settings;

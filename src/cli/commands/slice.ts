@@ -1,8 +1,9 @@
-// rowmill slice: works on one job for a while in this process, for shells and cron (docs/control.md).
+// rowmill slice: runs one job for a limited time in this process, for shells and cron (docs/control.md).
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import type { SliceReport } from '../../worker/process/run-slice.ts';
 import { findJob } from '../find-job.ts';
 import type { ServerOptions } from '../open-server.ts';
+import { rows } from '../describe-stop.ts';
 import { formatCount } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';
@@ -42,14 +43,14 @@ function describeSlice({
   ...rest
 }: SliceReport): string {
   const { PENDING, PROCESSING } = progress.counts;
-  const done = `job ${jobId} (${state}): ${formatCount(recorded)} outcomes in ${(elapsedMs / 1000).toFixed(1)} s`;
-  if (finished) return `${done}; it is finished`;
+  const done = `Job ${jobId} (${state}): ${formatCount(recorded)} outcomes in ${(elapsedMs / 1000).toFixed(1)} s`;
+  if (finished) return `${done}; the job is finished`;
   const { moreReadyInMs } = rest;
   const next =
     moreReadyInMs === null
-      ? 'another slice could do nothing now'
+      ? 'another slice would do nothing now'
       : moreReadyInMs === 0
-        ? 'the next slice can start at once'
-        : `the next slice is of use in ${(moreReadyInMs / 1000).toFixed(1)} s`;
-  return `${done}; ${formatCount(PENDING + PROCESSING)} rows are left, ${next}`;
+        ? 'the next slice can start now'
+        : `the next slice has work in ${(moreReadyInMs / 1000).toFixed(1)} s`;
+  return `${done}; ${rows(PENDING + PROCESSING)} left, ${next}`;
 }

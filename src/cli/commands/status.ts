@@ -1,4 +1,4 @@
-// rowmill status: the newest jobs, or one job in detail.
+// rowmill status: shows recent jobs, or one job in detail.
 import { amount } from '../../core/limits/budget-control.ts';
 import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
@@ -7,7 +7,8 @@ import type { BudgetStatus } from '../../store/views/limits/read-budgets.ts';
 import type { PhaseSummary } from '../../core/jobs/summary.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
-import { formatCount, printable } from '../progress-lines.ts';
+import { rows } from '../describe-stop.ts';
+import { formatCount, printable, statusLabel } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownError, ShownJob, ShownSummary } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -24,7 +25,7 @@ export async function status(prefix: string | undefined, options: StatusOptions)
     if (prefix === undefined) {
       const jobs = await port.listJobs({ limit: options.limit ?? 20 });
       if (options.json) console.log(JSON.stringify(jobs));
-      else if (jobs.length === 0) console.log('no jobs yet: rowmill run <pipeline> <file>');
+      else if (jobs.length === 0) console.log('No jobs yet. Create one with: rowmill run <pipeline> <file>');
       else for (const job of jobs) console.log(describeJob(job, 0));
       return 0;
     }
@@ -42,11 +43,11 @@ export async function status(prefix: string | undefined, options: StatusOptions)
 function describeJob(job: ListedJob, held: number): string {
   const counts = Object.entries(job.counts)
     .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${name.toLowerCase().replace('_', ' ')} ${formatCount(count)}`);
-  if (held > 0) counts.push(`held ${formatCount(held)}`);
-  const total = `${formatCount(job.itemCount)} rows${job.sealed ? '' : ' so far'}`;
-  const generation = job.generation > 1 ? `, generation ${job.generation}` : '';
-  return `${job.jobId}  ${job.state.padEnd(10)}  ${printable(job.pipeline)}  ${printable(job.name)}  ${total}${generation}: ${counts.join(', ') || 'nothing yet'}`;
+    .map(([status, count]) => `${statusLabel(status)} ${formatCount(count)}`);
+  if (held > 0) counts.push(`on hold ${formatCount(held)}`);
+  const total = `${rows(job.itemCount)}${job.sealed ? '' : ' so far'}`;
+  const run = job.generation > 1 ? `, run ${job.generation}` : '';
+  return `${job.jobId}  ${job.state.padEnd(10)}  ${printable(job.pipeline)}  ${printable(job.name)}  ${total}${run}: ${counts.join(', ') || 'nothing yet'}`;
 }
 
 function* describeWhole(
@@ -55,16 +56,16 @@ function* describeWhole(
   summary: ShownSummary | null,
 ): Generator<string> {
   yield describeJob(job, job.held);
-  if (job.blockedBecause) yield `  blocked: ${printable(job.blockedBecause)}`;
-  if (job.slowBecause) yield `  slow: ${printable(job.slowBecause)}`;
-  if (job.pausedBecause) yield `  paused: ${printable(job.pausedBecause)}`;
-  if (job.cost > 0) yield `  cost: ${amount(job.cost)}`;
+  if (job.blockedBecause) yield `  Blocked: ${printable(job.blockedBecause)}`;
+  if (job.slowBecause) yield `  Slow: ${printable(job.slowBecause)}`;
+  if (job.pausedBecause) yield `  Paused: ${printable(job.pausedBecause)}`;
+  if (job.cost > 0) yield `  Cost: ${amount(job.cost)}`;
   yield* (job.budgets as unknown as BudgetStatus[]).map(describeBudget);
-  if (job.budget.perItem !== null) yield `  budget per item: ${amount(job.budget.perItem)}`;
-  if (job.lastError) yield `  error: ${printable(job.lastError)}`;
+  if (job.budget.perItem !== null) yield `  Budget per row: ${amount(job.budget.perItem)}`;
+  if (job.lastError) yield `  Error: ${printable(job.lastError)}`;
   if (job.source) {
     const detected = job.source.detected as unknown as DetectedFormat;
-    yield `  file: ${printable(job.source.name)}, ${describeFormat(detected)}`;
+    yield `  File: ${printable(job.source.name)}, ${describeFormat(detected)}`;
   }
   const report = describeReport(job.ingestReport as Partial<IngestReport>);
   if (report) yield `  ${report}`;
@@ -73,8 +74,8 @@ function* describeWhole(
   if (summary?.diff) yield `  ${describeDiff(summary.diff as unknown as GenerationDiff)}`;
   for (const phase of (summary?.phases ?? []) as unknown as PhaseSummary[]) yield describePhase(phase);
   for (const file of (summary?.files ?? []) as unknown as OutputFile[]) {
-    const rows = file.rows === null ? '' : `${formatCount(file.rows)} rows, `;
-    yield `  output ${file.name}: ${rows}${formatCount(file.bytes)} bytes${file.key ? `, ${file.key}` : ''}`;
+    const rowCount = file.rows === null ? '' : `${rows(file.rows)}, `;
+    yield `  Output ${file.name}: ${rowCount}${formatCount(file.bytes)} bytes${file.key ? `, ${file.key}` : ''}`;
   }
   for (const group of errors) {
     const phase = printable(job.phases[group.phase] ?? String(group.phase));
@@ -85,15 +86,21 @@ function* describeWhole(
 function describeBudget({ scope, max, spent, lost, reserved }: BudgetStatus): string {
   const whose = scope === 'job' ? 'of the job' : scope === 'owner' ? 'of its owner' : 'of its owner per day';
   const parts = [`${amount(spent)} spent`];
-  if (lost > 0) parts.push(`${amount(lost)} held by workers that are gone`);
+  if (lost > 0) parts.push(`${amount(lost)} held by workers that disappeared`);
   if (reserved > 0) parts.push(`${amount(reserved)} reserved`);
-  return `  budget ${whose}: ${amount(max)}, ${parts.join(', ')}`;
+  return `  Budget ${whose}: ${amount(max)}, ${parts.join(', ')}`;
 }
 
 function describePhase(phase: PhaseSummary): string {
   const cost = phase.cost > 0 ? `cost ${amount(phase.cost)}, ` : '';
-  return (
-    `  phase ${printable(phase.name)}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +
-    `not found ${phase.notFound}, skipped ${phase.skipped}, ${cost}handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`
-  );
+  const counts = [
+    ['done', phase.done],
+    ['advanced', phase.advanced],
+    ['retried', phase.retried],
+    ['failed', phase.error],
+    ['not found', phase.notFound],
+    ['skipped', phase.skipped],
+  ].map(([label, count]) => `${label} ${formatCount(Number(count))}`);
+  const seconds = (phase.handlerMs / 1000).toFixed(1);
+  return `  Phase ${printable(phase.name)}: ${counts.join(', ')}, ${cost}handler time ${seconds} s in ${formatCount(phase.flushes)} flushes`;
 }

@@ -1,4 +1,4 @@
-// rowmill submit <file> --pipeline <pipeline>: makes a job of a file and leaves the work to workers.
+// rowmill submit <file> --pipeline <pipeline>: creates a job from a file and leaves its rows to workers.
 import type { JobOutput } from '../../core/files/output-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
@@ -37,9 +37,9 @@ export async function submit(path: string, options: SubmitOptions): Promise<numb
     options,
     async (port) => {
       const { jobId, created } = await send(port, path, options);
-      if (!created) say('this file was given before: this is its job (--again starts a new one)');
+      if (!created) say('This file was submitted before: this is its job (--again creates a new one)');
       if (options.follow) {
-        say(`job ${jobId} on ${port.description}`);
+        say(`Job ${jobId} on ${port.description}`);
         return watchToEnd(port, jobId, options);
       }
       console.log(options.json ? JSON.stringify({ jobId, created }) : jobId);
@@ -70,8 +70,8 @@ async function send(
     );
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    throw new RowmillError('FILE_INCOMPLETE', `${path} was not sent to its end`, {
-      hint: 'Give it again; what was sent so far is not kept.',
+    throw new RowmillError('FILE_INCOMPLETE', `sending ${path} was interrupted`, {
+      hint: 'Submit it again. The part that was sent is not kept.',
     });
   } finally {
     progress.clear();
@@ -104,15 +104,15 @@ async function requestOf(port: JobPort, path: string, options: SubmitOptions): P
   };
 }
 
-/** One line that is written over, on terminals only. */
+/** One line that is overwritten, on terminals only. */
 function uploadProgress(): { show: (sent: number, total: number | null) => void; clear: () => void } {
   const stream = process.stderr;
   if (!stream.isTTY || isDumbTerminal()) return { show: () => {}, clear: () => {} };
   let shown = '';
   const show = (sent: number, total: number | null): void => {
     const line = total
-      ? `sending: ${Math.floor((sent / total) * 100)} % of ${formatCount(total)} bytes`
-      : `sending: ${formatCount(sent)} bytes`;
+      ? `Sending: ${Math.floor((sent / total) * 100)}% of ${formatCount(total)} bytes`
+      : `Sending: ${formatCount(sent)} bytes`;
     if (line !== shown) stream.write(`\r${line}\x1b[K`);
     shown = line;
   };

@@ -1,4 +1,4 @@
-// rowmill watch <job>: live progress of a job until it has ended. Leaving it leaves the job running.
+// rowmill watch <job>: shows live progress of a job until it finishes. Ctrl-C leaves the job running.
 import { existsSync } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { commandsToContinue, describeStop } from '../describe-stop.ts';
@@ -18,7 +18,7 @@ export interface WatchOptions extends TargetOptions {
 export async function watchJob(prefix: string, options: WatchOptions): Promise<number> {
   if (!/^[0-9a-f-]+$/i.test(prefix) && existsSync(prefix))
     throw new RowmillError('JOB_NOT_FOUND', `${prefix} is a file, not the id of a job`, {
-      hint: `Files of sources become jobs with: rowmill sources watch ${prefix}`,
+      hint: `To create jobs from files of sources: rowmill sources watch ${prefix}`,
     });
   return withPort(options, async (port) => {
     const { jobId } = await port.findJob(prefix);
@@ -26,7 +26,7 @@ export async function watchJob(prefix: string, options: WatchOptions): Promise<n
   });
 }
 
-/** The exit code says how it ended. */
+/** Returns the exit code for how the job finished. */
 export async function watchToEnd(
   port: JobPort,
   jobId: string,
@@ -51,8 +51,8 @@ export async function watchToEnd(
 function sayHow({ how, job }: FollowEnd, where: TargetOptions): void {
   const { jobId, state, lastError } = job;
   if (how === 'stopped')
-    console.error(`job ${jobId} continues without being watched: ${printedCommand(['watch', jobId], where)}`);
-  else if (state === 'FAILED') console.error(`job ${jobId} failed: ${printable(lastError ?? '')}`);
+    console.error(`Job ${jobId} keeps running. Watch it with: ${printedCommand(['watch', jobId], where)}`);
+  else if (state === 'FAILED') console.error(`Job ${jobId} failed: ${printable(lastError ?? '')}`);
   else if (how === 'waits') {
     console.error(`${describeStop(job)}. Continue with:`);
     for (const words of commandsToContinue(job, ['resume', jobId], chooseTarget(where).kind))
@@ -60,7 +60,7 @@ function sayHow({ how, job }: FollowEnd, where: TargetOptions): void {
   }
 }
 
-/** One line per change, for programs. */
+/** Prints one JSON line per change. */
 async function printWatched(port: JobPort, jobId: string, signal: AbortSignal): Promise<FollowEnd> {
   let printed = '';
   let last: ShownJob | null = null;

@@ -1,4 +1,4 @@
-// rowmill worker: run workers until told to stop.
+// rowmill worker: runs worker processes until stopped.
 import { contextOf, openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -14,7 +14,7 @@ export interface WorkerCommandOptions extends ServerOptions {
   logLevel?: string;
 }
 
-/** Runs beside the workers: started before them, so that a port that is taken starts none, and stopped before them. */
+/** Starts a service beside the workers. It starts first, so that a port in use starts no worker, and stops first. */
 export type StartBeside = (
   databaseUrl: string,
   pipelines: Pipeline[],
@@ -39,7 +39,7 @@ export async function runWorkers(
         modules,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
         ...metricsOf(options, index),
-        onCrash: (how) => say(`the worker process ended with ${how} and was replaced`),
+        onCrash: (how) => say(`A worker process exited with ${how} and was replaced`),
       }),
   );
   const stop = listenForStop(() => {
@@ -52,7 +52,7 @@ export async function runWorkers(
     say(
       `${workers.length} worker ${workers.length === 1 ? 'process' : 'processes'} for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
     );
-    for (const { metricsUrl } of workers) if (metricsUrl !== null) say(`metrics at ${metricsUrl}`);
+    for (const { metricsUrl } of workers) if (metricsUrl !== null) say(`Metrics at ${metricsUrl}`);
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -61,7 +61,7 @@ export async function runWorkers(
     beside = undefined;
     const inOrder = await Promise.all(workers.map((worker) => worker.stop()));
     if (inOrder.every(Boolean)) return 0;
-    say('not everything was persisted: the items concerned will run again');
+    say('Some results could not be stored: their rows will run again');
     return 1;
   } finally {
     for (const worker of workers) worker.kill();
@@ -72,7 +72,7 @@ export async function runWorkers(
   }
 }
 
-/** Each process has a port of its own, from the given one on. */
+/** Each process uses its own port, counting up from the given one. */
 function metricsOf(
   { metricsPort, metricsHost = '127.0.0.1' }: WorkerCommandOptions,
   index: number,

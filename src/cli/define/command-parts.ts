@@ -1,4 +1,4 @@
-// Options that several commands share, and how a command ends.
+// Options that several commands share, and the wrapper that sets the exit code.
 import { type Command, Option } from 'commander';
 import {
   amountFromZero,
@@ -15,53 +15,48 @@ export function command(description: string, nameAndArguments: string, parent: C
   return parent
     .command(nameAndArguments)
     .description(description)
-    .option('--database-url <url>', 'PostgreSQL 15 or newer; default: DATABASE_URL, else an embedded server')
-    .option('--data-dir <folder>', 'folder of the embedded PostgreSQL; default: .rowmill');
+    .option('--database-url <url>', 'PostgreSQL 15 or newer (default: DATABASE_URL, else embedded)')
+    .option('--data-dir <folder>', 'Folder of the embedded PostgreSQL (default: .rowmill)');
 }
 
 export function withApi(target: Command): Command {
-  return target.option(
-    '--api <url>',
-    'a server to speak to; default: ROWMILL_API, else where `rowmill login` was',
-  );
+  return target.option('--api <url>', 'Server to use (default: ROWMILL_API, else the last `rowmill login`)');
 }
 
-/** For commands that speak to a server as well. */
+/** For commands that work on the database and over a server. */
 export function commandOfBoth(description: string, nameAndArguments: string, parent: Command): Command {
   return withApi(command(description, nameAndArguments, parent));
 }
 
 export function logLevel(): Option {
   const levels = ['debug', 'info', 'warn', 'error', 'silent'];
-  return new Option('--log-level <level>', 'debug, info, warn, error or silent')
-    .choices(levels)
-    .default('info');
+  return new Option('--log-level <level>', 'Lowest level to log').choices(levels).default('info');
 }
 
 export function withSettings(target: Command): Command {
   return target.option(
     '--set <key=value>',
-    'a setting of docs/configuration.md; may be repeated',
+    'Setting from docs/configuration.md; repeatable',
     collectSetting,
     {},
   );
 }
 
-/** Options of a new job, wherever it runs. */
+/** Options of a new job. */
 export function withNewJob(target: Command): Command {
   return withFileOptions(withSettings(target))
-    .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
-    .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
-    .option('--budget <amount>', 'what the job may cost; it pauses when it is reached', amountFromZero)
-    .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
-    .option('--again', 'a new job, although this file was given before')
-    .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
-    .option('--owner <owner>', 'whose job it is; owners share the workers by weight')
-    .option('--priority <n>', 'among the jobs of its owner: higher goes first', anyInteger)
-    .option('--key <fields>', 'fields that name a row, separated by commas', commaSeparated);
+    .option('--hold', 'Create the job paused; its rows wait for `rowmill resume`')
+    .option('--trial <n>', 'Test run of the first n rows; the rest wait for `rowmill resume`', wholeNumber)
+    .option('--budget <amount>', 'Maximum cost of the job, which pauses when it is reached', amountFromZero)
+    .option('--budget-per-item <amount>', 'Maximum cost of one row, over all its calls', amountFromZero)
+    .option('--again', 'Create a new job even if this file was submitted before')
+    .option('--update <job>', 'Job whose file this one corrects; unchanged rows keep their results')
+    .option('--owner <owner>', 'Owner of the job; owners share the workers by weight')
+    .option('--priority <n>', "Priority among the owner's jobs; higher runs first", anyInteger)
+    .option('--key <fields>', 'Fields that identify a row, separated by commas', commaSeparated);
 }
 
-/** Commander hands over (arguments…, options, command); the exit code is what the command returns. */
+/** Commander calls an action with (arguments…, options, command); the action returns the exit code. */
 export function ending<Args extends unknown[]>(
   action: (...args: Args) => Promise<number>,
 ): (...args: Args) => Promise<void> {
@@ -79,8 +74,8 @@ export function ending<Args extends unknown[]>(
 /** Options of both `server` and `dev`. */
 export function withServing(target: Command): Command {
   return withSettings(target)
-    .option('--port <n>', 'port to listen on; the setting apiPort')
-    .option('--host <address>', 'address to listen on; the setting apiHost')
-    .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
+    .option('--port <n>', 'Port to listen on (setting apiPort)')
+    .option('--host <address>', 'Address to listen on (setting apiHost)')
+    .option('--config <file>', 'JSON file with settings and sources (default: ROWMILL_CONFIG)')
     .addOption(logLevel());
 }

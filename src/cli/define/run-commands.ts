@@ -1,4 +1,4 @@
-// Commands that run pipelines: a file here or elsewhere, workers, servers, slices, and the first project.
+// Commands that run pipelines: files, workers, servers and slices.
 import type { Command } from 'commander';
 import {
   commaSeparated,
@@ -20,23 +20,16 @@ import {
 
 export function defineRunCommands(program: Command): void {
   withNewJob(
-    command(
-      'store the rows of a file, process them here, and show the summary',
-      'run <pipeline> [files...]',
-      program,
-    ),
+    command('Run every row of a file here and show the summary', 'run <pipeline> [files...]', program),
   )
-    .option('--follow', 'show live progress')
-    .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
-    .option('--params <json>', 'parameters of the pipeline, as a JSON object', parseJsonObject)
-    .option('--no-worker', 'leave the work to other processes')
-    .option(
-      '--resume <job>',
-      'continue a job that was stopped, paused or held; --budget and --budget-per-item change its budgets',
-    )
+    .option('--follow', 'Show live progress')
+    .option('--out <file>', 'File for the results: .csv, .xlsx or .jsonl')
+    .option('--params <json>', 'Parameters of the pipeline, as a JSON object', parseJsonObject)
+    .option('--no-worker', 'Leave the rows to workers in other processes')
+    .option('--resume <job>', 'Job to resume in place of a file; budget options change its budgets')
     .addHelpText(
       'after',
-      '\nExample:\n  rowmill run examples/price-lookup/pipeline.ts products.csv --follow --out priced.csv',
+      '\nExample, in a project of `rowmill init`:\n  npx rowmill run pipeline.ts rows.csv --follow --out results.csv',
     )
     .action(
       ending(async (pipeline: string, files: string[], options) =>
@@ -45,31 +38,37 @@ export function defineRunCommands(program: Command): void {
     );
 
   withNewJob(
-    commandOfBoth('make a job of a file; workers that run elsewhere do the rest', 'submit <file>', program),
+    commandOfBoth('Create a job from a file and leave its rows to workers', 'submit <file>', program),
   )
     .requiredOption(
       '--pipeline <pipeline>',
-      'over a server its name, on the database its module such as ./prices.ts#prices',
+      'Name on a server; module such as ./prices.ts#prices on the database',
     )
-    .option('--follow', 'show live progress until the job has ended; Ctrl-C leaves it running')
-    .option('--name <name>', "name of the job; default: the file's")
-    .option('--params <json>', 'parameters of the pipeline, as a JSON object', parseJsonObject)
-    .option('--outputs <formats>', 'files that the job leaves when it ends, such as csv,xlsx', commaSeparated)
-    .option('--idempotency-key <key>', 'the same key again is the same job, whatever the file')
-    .option('--json', 'print JSON; with --follow a line per change')
-    .addHelpText('after', '\nExample:\n  rowmill submit products.csv --pipeline price-lookup --follow')
+    .option('--follow', 'Show live progress until the job finishes; Ctrl-C leaves it running')
+    .option('--name <name>', 'Name of the job (default: the file name)')
+    .option('--params <json>', 'Parameters of the pipeline, as a JSON object', parseJsonObject)
+    .option('--outputs <formats>', 'Files to write when the job finishes, such as csv,xlsx', commaSeparated)
+    .option('--idempotency-key <key>', 'Key that makes repeats safe: the same key is the same job')
+    .option('--json', 'JSON output; with --follow one line per change')
+    .addHelpText(
+      'after',
+      '\nExample, in a project of `rowmill init` where `npx rowmill dev pipeline.ts` runs:\n' +
+        '  npx rowmill submit rows.csv --pipeline pipeline.ts --follow',
+    )
     .action(
       ending(async (file: string, options) => (await import('../commands/submit.ts')).submit(file, options)),
     );
 
   withFileOptions(
     withSettings(
-      program.command('inspect <file>').description('show how a file would be read; nothing is stored'),
+      program
+        .command('inspect <file>')
+        .description('Show how a file would be read, without storing anything'),
     ),
   )
-    .option('--pipeline <pipeline>', "map the columns to this pipeline's input and check the rows against it")
-    .option('--rows <n>', 'rows to show', wholeNumber, 5)
-    .option('--json', 'print JSON')
+    .option('--pipeline <pipeline>', 'Pipeline to map the columns to and check the rows against')
+    .option('--rows <n>', 'Rows to show', wholeNumber, 5)
+    .option('--json', 'JSON output')
     .action(
       ending(async (file: string, options) =>
         (await import('../commands/inspect.ts')).inspect(file, options),
@@ -78,14 +77,14 @@ export function defineRunCommands(program: Command): void {
 }
 
 export function defineProcessCommands(program: Command): void {
-  withSettings(command('run worker processes until stopped', 'worker <pipelines...>', program))
-    .option('--processes <n>', 'worker processes', wholeNumber, 1)
+  withSettings(command('Run worker processes until stopped', 'worker <pipelines...>', program))
+    .option('--processes <n>', 'Number of worker processes', wholeNumber, 1)
     .option(
       '--metrics-port <n>',
-      'serve /metrics and /healthz; further processes take the next ports',
+      'Port for /metrics and /healthz; more processes use the next ports',
       portNumber,
     )
-    .option('--metrics-host <address>', 'address to serve them on; default: 127.0.0.1')
+    .option('--metrics-host <address>', 'Address for metrics (default: 127.0.0.1)')
     .addOption(logLevel())
     .action(
       ending(async (modules: string[], options) =>
@@ -94,7 +93,7 @@ export function defineProcessCommands(program: Command): void {
     );
 
   withServing(
-    command('serve the web page and the HTTP API until stopped', 'server <pipelines...>', program),
+    command('Serve the web page and the HTTP API until stopped', 'server <pipelines...>', program),
   ).action(
     ending(async (modules: string[], options) =>
       (await import('../commands/server.ts')).runServer(modules, options),
@@ -102,11 +101,7 @@ export function defineProcessCommands(program: Command): void {
   );
 
   withServing(
-    command(
-      'develop: an embedded PostgreSQL, the web page with the HTTP API, and a worker in one command',
-      'dev <pipelines...>',
-      program,
-    ),
+    command('Start PostgreSQL, the web page, the API and a worker to develop', 'dev <pipelines...>', program),
   ).action(
     ending(async (modules: string[], options) =>
       (await import('../commands/server.ts')).runDev(modules, options),
@@ -114,10 +109,14 @@ export function defineProcessCommands(program: Command): void {
   );
 
   withSettings(
-    command('work on one job here for a while; repeat it to the end', 'slice <job> <pipelines...>', program),
+    command(
+      'Run one job here for a limited time; repeat until it finishes',
+      'slice <job> <pipelines...>',
+      program,
+    ),
   )
-    .option('--duration <time>', 'such as 200ms, 5s or 1m', parseDuration, 5000)
-    .option('--json', 'print JSON')
+    .option('--duration <time>', 'Time to run, such as 200ms, 5s or 1m', parseDuration, 5000)
+    .option('--json', 'JSON output')
     .action(
       ending(async (job: string, modules: string[], options) =>
         (await import('../commands/slice.ts')).slice(job, modules, options),

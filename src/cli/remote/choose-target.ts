@@ -1,5 +1,5 @@
-// Where a command goes: to the server that was named, to the database that was named, to the server somebody signed in
-// to, else to the database in the folder.
+// Chooses where a command runs: the server or database that was named, else the server of the last login, else the
+// embedded database in the current folder.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { apiFromEnvironment, databaseUrlFromEnvironment } from '../../platform/environment.ts';
@@ -18,21 +18,21 @@ export type Target =
 export function chooseTarget(options: TargetOptions): Target {
   const direct = options.databaseUrl !== undefined ? '--database-url' : options.dataDir && '--data-dir';
   if (options.api !== undefined) {
-    if (!direct) return apiAt(options.api, 'by --api');
+    if (!direct) return apiAt(options.api, 'from --api');
     throw new RowmillError('SETTINGS_INVALID', `expected --api or ${direct}, got both`, {
-      hint: 'A command speaks to a server, or works on the database itself.',
+      hint: 'A command uses either a server or the database.',
     });
   }
-  if (direct) return { kind: 'database', because: `by ${direct}` };
-  if (databaseUrlFromEnvironment()) return { kind: 'database', because: 'by DATABASE_URL' };
+  if (direct) return { kind: 'database', because: `from ${direct}` };
+  if (databaseUrlFromEnvironment()) return { kind: 'database', because: 'from DATABASE_URL' };
   const { url } = apiFromEnvironment();
-  if (url !== undefined) return apiAt(url, 'by ROWMILL_API');
+  if (url !== undefined) return apiAt(url, 'from ROWMILL_API');
   const { current } = readLogins();
-  if (current !== null) return apiAt(current, 'by rowmill login');
-  return { kind: 'database', because: 'no server was named and nobody is signed in' };
+  if (current !== null) return apiAt(current, 'from rowmill login');
+  return { kind: 'database', because: 'no server was named and no login is stored' };
 }
 
-/** The key of the environment belongs to the server of the environment, and to one that is named without a login. */
+/** ROWMILL_API_KEY is only sent to the server of ROWMILL_API, or to any server if ROWMILL_API is not set. */
 function apiAt(given: string, because: string): Extract<Target, { kind: 'api' }> {
   const url = normalizeUrl(given);
   const { url: known, key } = apiFromEnvironment();
@@ -41,7 +41,7 @@ function apiAt(given: string, because: string): Extract<Target, { kind: 'api' }>
   return { kind: 'api', url, apiKey, because };
 }
 
-/** The address as logins are stored by it. */
+/** The form of the address under which logins are stored. */
 export function normalizeUrl(given: string): string {
   const text = /^[a-z]+:\/\//i.test(given) ? given : `http${isLocal(given) ? '' : 's'}://${given}`;
   let url: URL;
@@ -62,6 +62,6 @@ function invalid(given: string): RowmillError {
   return new RowmillError(
     'SETTINGS_INVALID',
     `expected the address of a server such as https://rowmill.example.com, got ${given.replace(/\/\/[^@/]*@/, '//')}`,
-    { hint: 'A key is never part of the address: rowmill login' },
+    { hint: 'Do not put a key into the address. Sign in with: rowmill login' },
   );
 }

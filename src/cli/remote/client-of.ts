@@ -1,4 +1,4 @@
-// The client of the command line.
+// Creates the API client of the command line.
 import { type Client, createClient } from '../../client/create-client.ts';
 import { VERSION } from '../../platform/version.ts';
 

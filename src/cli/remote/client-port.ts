@@ -1,4 +1,4 @@
-// Commands over the API of a server.
+// Runs commands over the API of a server.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -37,7 +37,7 @@ import {
 const MAX_PAGE = 200;
 const MAX_ROWS = 100_000;
 const REFRESH_MS = 500;
-/** Details that events do not tell are asked for no more often. */
+/** Refreshes between two requests for details that events do not contain. */
 const DETAILS_EVERY = 6;
 const TOP_ERRORS = 5;
 
@@ -74,7 +74,7 @@ export function clientPort(client: Client, description: string): JobPort {
     resume: (jobId) => client.resumeJob({ jobId }),
     async cancel(jobId) {
       const { changed } = await client.cancelJob({ jobId });
-      // The decision was made; the ending of what has no result follows.
+      // The job is CANCELLING; wait until its open rows are cancelled.
       for await (const { state } of client.follow(jobId)) if (isFinished(state)) break;
       return { changed, state: (await client.getJob({ jobId })).state, released: 0 };
     },
@@ -101,7 +101,7 @@ async function findJobId(client: Client, prefix: string): Promise<string> {
   if (wanted.length === 36) return wanted;
   const found: string[] = [];
   for await (const { jobId } of client.pages('listJobs', { search: wanted, limit: MAX_PAGE })) {
-    // The search looks at names as well.
+    // The search also matches names.
     if (jobId.startsWith(wanted)) found.push(jobId);
     if (found.length > 1) throw new RowmillError('JOB_NOT_FOUND', `more than one job starts with ${prefix}`);
   }
@@ -137,7 +137,7 @@ async function submitOver(
   });
   if (!found.isFile())
     throw new RowmillError('FILE_INVALID', `expected a file, ${path} is a folder, a device or a pipe`, {
-      hint: 'Over a server give a file; images come in a zip.',
+      hint: 'Over a server, submit a file; put images into a zip.',
     });
   const { size } = found;
   return client.upload(
@@ -155,8 +155,8 @@ function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJ
       `expected at most ${MAX_ROWS} rows by number over a server, got ${countSeqs(seqs)}`,
     );
   if (maxAttempts !== undefined && Number.isFinite(maxAttempts) && maxAttempts < ANY_ATTEMPTS)
-    throw new RowmillError('REPROCESS_INVALID', 'expected no --max-attempts over a server', {
-      hint: '--reset-attempts takes rows along that were tried too often.',
+    throw new RowmillError('REPROCESS_INVALID', '--max-attempts is not available over a server', {
+      hint: 'Use --reset-attempts to include rows that reached the attempt limit.',
     });
   const isOnlyEdits = edits !== undefined && !seqs && !statuses && Object.keys(rest).length === 0;
   return {
@@ -184,7 +184,7 @@ async function exportOver(
   return null;
 }
 
-/** Such files are left by a job when it ends. */
+/** A job writes these files when it finishes. */
 async function outputFile(
   client: Client,
   jobId: string,
@@ -197,10 +197,10 @@ async function outputFile(
     (each) => each.kind === 'output' && each.name.startsWith(`${kind}.`) && each.generation === wanted,
   );
   if (file) return client.downloadFile({ jobId, fileId: file.fileId });
-  throw new RowmillError('FILE_NOT_FOUND', `job ${jobId} has left no file of ${kind} rows`);
+  throw new RowmillError('FILE_NOT_FOUND', `job ${jobId} has no file of ${kind} rows`);
 }
 
-/** Bears its name only when it is complete. */
+/** The file gets its name only when it is complete. */
 async function saveAs(path: string, { stream, bytes }: Download): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const part = `${path}.part`;
@@ -216,11 +216,11 @@ async function saveAs(path: string, { stream, bytes }: Download): Promise<void> 
   }
 }
 
-/** Events say what changes; the rest is asked for now and then. */
+/** Follows the events of the job, and polls for details that events do not contain. */
 async function* watchOver(client: Client, jobId: string, signal: AbortSignal): AsyncGenerator<WatchedJob> {
   let watched: WatchedJob = await look();
   let changed = false;
-  /** Something happened to the job that progress alone does not tell, such as its seal. */
+  /** A lifecycle event arrived, so details such as the seal must be read again. */
   let isStale = false;
   let isOver = isFinished(watched.job.state);
   let failure: unknown = null;
@@ -239,7 +239,7 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
   }
   async function listen(): Promise<void> {
     const onReconnect = (reason: unknown): void => {
-      watched = { ...watched, notice: `the server is asked again: ${sentenceOf(reason)}` };
+      watched = { ...watched, notice: `reconnecting to the server: ${sentenceOf(reason)}` };
     };
     for await (const event of client.follow(jobId, { signal: ended.signal, onReconnect })) {
       changed = true;
@@ -272,12 +272,12 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
       if ((isStale || (turn % DETAILS_EVERY === 0 && changed)) && !ended.signal.aborted) {
         changed = false;
         isStale = false;
-        // A server that is away for a while is waited for, as its events are.
+        // Wait for a server that is temporarily unavailable, as the event stream does.
         watched = await look().catch((error: unknown) => {
           if (!(error instanceof RowmillApiError) || (error.status !== 0 && error.status !== 503))
             throw error;
           isStale = true;
-          return { ...watched, notice: `the server is asked again: ${sentenceOf(error)}` };
+          return { ...watched, notice: `reconnecting to the server: ${sentenceOf(error)}` };
         });
       }
     }
@@ -290,5 +290,5 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
 }
 
 function sentenceOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : 'the connection ended';
+  return reason instanceof Error ? reason.message : 'the connection closed';
 }

@@ -1,4 +1,4 @@
-// Commands directly on the database.
+// Runs commands directly on the database.
 
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -109,7 +109,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
 }
 
 async function shown(rowmill: Rowmill, job: Job): Promise<ShownJob> {
-  // Services of other pipelines may be among them: this process knows no pipeline.
+  // This process has no pipelines, so the list may include services that the job does not use.
   return toShownJob(await showJob(contextOf(rowmill), job, rowmill.resources()));
 }
 
@@ -150,7 +150,7 @@ async function firstItems(
   return items;
 }
 
-/** Stored and read whole; workers that run elsewhere do the rest. */
+/** Stores the file and reads all its rows. Workers in other processes run them. */
 async function submitDirectly(
   rowmill: Rowmill,
   { path, pipeline: reference, onProgress: _, ...options }: SubmitRequest,
@@ -159,7 +159,7 @@ async function submitDirectly(
   const pipeline = await choosePipeline(reference).catch((error: unknown) => {
     if (error instanceof RowmillError && error.code === 'PIPELINE_NOT_FOUND')
       throw new RowmillError(error.code, error.message, {
-        hint: 'Without a server a pipeline is named by its module: --pipeline ./prices.ts#prices',
+        hint: 'On the database, name the module of the pipeline: --pipeline ./prices.ts#prices',
         cause: error,
       });
     throw error;
@@ -188,7 +188,7 @@ async function* watchDirectly(
     yield last;
     if (isFinished(last.job.state)) return;
     await waitMs(REFRESH_MS, signal);
-    // The job goes on when the database is back, and so does whoever watches it.
+    // The job continues when the database is back, so keep watching.
     last = await look().catch((error: unknown) => {
       if (databaseErrorKind(error) !== 'passing') throw error;
       return { ...last, notice: `the database does not answer: ${(error as Error).message}` };

@@ -1,5 +1,5 @@
-// What commands ask about jobs and of them, whether a server answers or the database itself. Shapes are those of the
-// contract, so that both ways print the same.
+// The operations that commands need, implemented over a server and on the database. Shapes are those of the contract,
+// so that both implementations print the same.
 import type { z } from 'zod';
 import type { errorGroup, item } from '../../contract/items.ts';
 import type { job, summary } from '../../contract/jobs.ts';
@@ -103,7 +103,7 @@ export type ShownItem = Pick<z.infer<typeof item>, (typeof ITEM_KEYS)[number]>;
 export type ShownSummary = z.infer<typeof summary>;
 export type ShownWorker = Pick<z.infer<typeof worker>, (typeof WORKER_KEYS)[number]>;
 
-// What a server has more is left out, and the order is one: programs get the same text both ways.
+// Extra fields of a server are dropped and the order is fixed, so that programs get the same text from both.
 export const toListedJob = (from: ListedJob): ListedJob => inOrder(pick(from, LISTED_KEYS));
 export const toShownJob = (from: ShownJob): ShownJob => inOrder(pick(from, SHOWN_KEYS));
 export const toShownError = (from: ShownError): ShownError => pick(from, ERROR_KEYS);
@@ -119,7 +119,7 @@ function pick<From, Key extends keyof From>(from: From, keys: readonly Key[]): P
   return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<From, Key>;
 }
 
-/** Of a reprocess: as good as no limit. */
+/** An attempt limit for reruns that no row reaches. */
 export const ANY_ATTEMPTS = 1_000_000_000;
 
 export interface JobListRequest {
@@ -145,7 +145,7 @@ export interface PortExportRequest {
 
 export interface SubmitRequest extends Omit<SubmitFileOptions, 'signal'> {
   path: string;
-  /** Over a server its name; on the database its module, such as ./prices.ts#prices. */
+  /** Its name over a server; its module on the database, such as ./prices.ts#prices. */
   pipeline: string;
   onProgress?: (sent: number, total: number | null) => void;
 }
@@ -153,28 +153,28 @@ export interface SubmitRequest extends Omit<SubmitFileOptions, 'signal'> {
 export interface Controlled {
   changed: boolean;
   state: JobState;
-  /** Rows of a trial that go on now. */
+  /** Held rows that the resume released. */
   released: number;
 }
 
-/** A job as it stands at one moment. */
+/** The state of a job at one moment. */
 export interface WatchedJob {
   job: ShownJob;
   errors: ShownError[];
-  /** The limit of a service that decides how fast it is; null: none does. */
+  /** The service limit that determines the speed of the job; null if none does. */
   limitedBy: string | null;
-  /** Why it may be older than that. */
+  /** Why this state may be outdated. */
   notice?: string | undefined;
 }
 
 export interface JobPort {
-  /** Where the answers come from, for people. */
+  /** The server or database, for display. */
   readonly description: string;
-  /** By the first characters of its id. */
+  /** `prefix`: the first characters of the id. */
   findJob(prefix: string): Promise<ShownJob>;
   job(jobId: string): Promise<ShownJob>;
   listJobs(request: JobListRequest): Promise<ListedJob[]>;
-  /** Null until the generation has ended. */
+  /** Null until the generation is finished. */
   summary(jobId: string): Promise<ShownSummary | null>;
   errors(jobId: string, limit: number): Promise<ShownError[]>;
   items(jobId: string, request: PortItemsRequest): Promise<ShownItem[]>;
@@ -184,9 +184,9 @@ export interface JobPort {
   resume(jobId: string): Promise<Controlled>;
   cancel(jobId: string): Promise<Controlled>;
   reprocess(jobId: string, request: ReprocessRequest): Promise<OpenedGeneration>;
-  /** `path` may be STANDARD_OUTPUT. How many rows were written; null: nobody counted. */
+  /** `path` may be STANDARD_OUTPUT. Returns the number of rows, or null if it is unknown. */
   exportTo(jobId: string, path: string, request: PortExportRequest): Promise<number | null>;
-  /** The job again and again while it is followed, a few times per second; ends when the job has ended. */
+  /** Yields the job a few times per second until it finishes. */
   watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchedJob>;
   workers(): Promise<ShownWorker[]>;
   resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;

@@ -17,7 +17,7 @@ afterEach(() => {
 const made = { apiKey: 'rmk_1', userId: 'ada', keyId: 'k1' };
 const given = { apiKey: null, userId: 'grace', keyId: null };
 
-test('logins are read as they were stored, and the last one is current', () => {
+test('reads logins as they were stored; the last one is current', () => {
   expect(readLogins()).toEqual({ current: null, servers: {} });
   storeLogin('http://one', made);
   storeLogin('http://two', given);
@@ -40,7 +40,7 @@ test.each([
   '{"current":null,"servers":{"http://one":null}}',
   '{"current":null,"servers":{"http://one":{"apiKey":"rmk_1","userId":"ada"}}}',
   '{"current":null,"servers":{"http://one":{"apiKey":1,"userId":"ada","keyId":null}}}',
-])('a file that rowmill login did not write is refused: %s', (text) => {
+])('refuses a file that rowmill login did not write: %s', (text) => {
   mkdirSync(dirname(credentialsPath()), { recursive: true });
   writeFileSync(credentialsPath(), text);
   expect(() => readLogins()).toThrow(/not what rowmill login writes/);

@@ -1,5 +1,5 @@
-// Keys that `rowmill login` made, by server, in a file that only its owner can read. Every command looks here, so it is
-// checked without zod, which is a quarter of the modules that a command loads otherwise.
+// Keys stored by `rowmill login`, one per server, in a file that only its owner can read. Every command reads it, so
+// it is checked without zod, which would add a quarter to the modules that a command loads.
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,15 +7,15 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { configHomeFromEnvironment } from '../../platform/environment.ts';
 
 export interface Login {
-  /** Null: the server asks nobody who they are. */
+  /** Null if the server has no accounts. */
   apiKey: string | null;
   userId: string;
-  /** Null: the key was given, not made here. */
+  /** Null if the key was passed in, not created by login. */
   keyId: string | null;
 }
 
 interface Credentials {
-  /** Where commands go that are not told where. */
+  /** The server for commands that do not name one. */
   current: string | null;
   servers: Record<string, Login>;
 }
@@ -83,7 +83,7 @@ export function forgetLogin(url: string): void {
   write({ current: current === url ? null : current, servers: rest });
 }
 
-/** The file is never there half, nor readable by others for a moment. */
+/** Replaces the file atomically. Others can never read it, not even for a moment. */
 function write(logins: Credentials): void {
   const path = credentialsPath();
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

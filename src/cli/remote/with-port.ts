@@ -1,4 +1,4 @@
-// The frame of every command that works over a server as well as on the database. Only the way that is gone is loaded.
+// Runs a command over a server or on the database, and loads only the modules of the one it uses.
 import { noteOrigin } from '../error-origin.ts';
 import type { FrameOptions } from '../with-rowmill.ts';
 import { chooseTarget, type TargetOptions } from './choose-target.ts';
@@ -22,7 +22,7 @@ export async function withPort<Result>(
     import('../with-rowmill.ts'),
     import('./direct-port.ts'),
   ]);
-  return noteOrigin(`the database itself (${target.because})`, () =>
+  return noteOrigin(`the database (${target.because})`, () =>
     withRowmill(options, (rowmill, server) => work(directPort(rowmill, server.description)), frame),
   );
 }
