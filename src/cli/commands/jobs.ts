@@ -102,7 +102,7 @@ export async function listErrorsOf(prefix: string, options: ListOptions): Promis
       options,
       groups,
       'No errors',
-      ['Failed', 'Attempts', 'Phase', 'Example', 'Row', 'Group'],
+      ['Rows', 'Attempts', 'Phase', 'Example', 'Example row', 'Group'],
       (group) => [
         formatCount(group.failed),
         formatCount(group.occurrences),
