@@ -18,6 +18,16 @@ export function readComments(folder: string): Prose[] {
     .filter(({ text }) => !/^(biome-ignore|@vite-ignore|v8 ignore|<reference)/.test(text));
 }
 
+/** Paragraphs, list items and headings of a Markdown page, without code and tables. */
+export function readParagraphs(path: string): Prose[] {
+  return readFileSync(path, 'utf8')
+    .replace(/^```.*?^```$/gms, '')
+    .replace(/^\|.*$/gm, '')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
+    .map((paragraph) => ({ path, text: oneLine(paragraph.replace(/^\s*(?:[-*]|\d+\.|#+|>) /, '')) }))
+    .filter(({ text }) => text !== '');
+}
+
 /** Texts of all .ts and .tsx files of a folder that look like prose, without class names. Tests are left out. */
 export function readTexts(folder: string): Prose[] {
   return listFiles(folder)

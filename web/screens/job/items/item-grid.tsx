@@ -41,7 +41,7 @@ export interface ItemGridProps {
 export function ItemGrid(props: ItemGridProps) {
   const { jobId, pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  // While a filter search runs, one extra row stands for the rest.
+  // While a filter search runs, one extra row represents the rest.
   const count = pages.count + (pages.hasMore && !pages.isHalted ? 1 : 0);
   const seen = useSeenRows(scroller, count, goTo);
   const shape = useRowShape(jobId, columns);
