@@ -253,7 +253,7 @@ function add(
 function endsItsReaders({ ingestReport }: Job, takeovers: number): RowmillError {
   return new RowmillError(
     'FILE_STALLS_READER',
-    `reading the file ended or stalled ${takeovers} processes in a row, and none got past the first ${ingestReport.read ?? 0} rows (jobMaxTakeovers). Check the rows after these and the logs of these processes, then start a new job with the file.`,
+    `reading the file crashed or stalled ${takeovers} processes in a row, and none got past the first ${ingestReport.read ?? 0} rows (jobMaxTakeovers). Check the rows after these and the logs of these processes, then start a new job with the file.`,
   );
 }
 

@@ -43,7 +43,7 @@ test('a file that ended every process that read it fails its job, and no process
   await resumeIngests(context, [plain]);
   const job = (await readJob(context.db, jobId))!;
   expect(job).toMatchObject({ state: 'FAILED', itemCount: 0 });
-  expect(job.lastError).toContain('ended or stalled 3 processes in a row');
+  expect(job.lastError).toContain('crashed or stalled 3 processes in a row');
   expect(job.lastError).toContain('jobMaxTakeovers');
   expect(await claimIngest(context.db, jobId, newId(), 60_000)).toBeNull();
   const [event] = await database.query<{ kind: string }>(
@@ -91,7 +91,7 @@ test('output that ended every process that wrote it fails its job, with a summar
   expect(await finalizeJob(context, jobId)).toBe(true);
   const job = (await readJob(context.db, jobId))!;
   expect(job.state).toBe('FAILED');
-  expect(job.lastError).toContain('ended or stalled 3 processes in a row');
+  expect(job.lastError).toContain('crashed or stalled 3 processes in a row');
   expect(job.lastError).toContain(`rowmill export ${jobId}`);
   expect(await readSummary(context.db, jobId)).toMatchObject({
     state: 'FAILED',
