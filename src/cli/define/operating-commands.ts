@@ -38,7 +38,7 @@ export function defineOperatingCommands(program: Command): void {
     .option('--adaptive <true|false>', 'Automatic adjustment from the responses of the service', trueOrFalse)
     .option('--pause', 'Start no calls until --resume')
     .option('--resume', 'Undo --pause')
-    .option('--clear', 'Remove all overrides; the declared limits apply')
+    .option('--clear', 'Remove the overrides; the declared limits apply again')
     .action(
       ending(async (name: string, _, set: Command) =>
         (await import('../commands/resources.ts')).setResource(name, set.optsWithGlobals()),
