@@ -1,5 +1,5 @@
-// The server commits and the connection dies before the client hears of it. The client must find out, not guess:
-// nothing is done twice, nothing is left behind.
+// The server commits and the connection dies before the client receives the reply. The client must check what happened
+// instead of guessing: nothing is done twice and nothing is left behind.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
@@ -15,7 +15,7 @@ import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 
 const database = useTestDatabase();
 const ITEMS = 60;
-// A lease that runs out would hide what is tested here: everything has to end long before it.
+// An expiring lease would hide the bugs tested here, so every test finishes long before that.
 const SETTINGS = {
   ...CHAOS_SETTINGS,
   lockFloorMs: 60_000,
@@ -106,7 +106,7 @@ const CUTS: Cut[] = [
     name: 'the move to finalizing',
     reply: /UPDATE 1/,
     cut: (p) => p.cutOnReply({ match: has(`set state = 'FINALIZING'`) }),
-    // One flush, so that the first try to end the job is the one that does.
+    // One flush, so that the first attempt to finalize the job succeeds.
     settings: { claimMin: ITEMS, claimMax: ITEMS, flushMaxItems: ITEMS, flushMaxDelayMs: 60_000 },
   },
   {
@@ -130,7 +130,7 @@ test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) =
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to a reprocess is lost: its rows wait once, and the caller hears of it', async () => {
+test('the reply to a reprocess is lost: its rows are queued once, and the caller gets the result', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   await startWorker();
@@ -145,7 +145,7 @@ test('the reply to a reprocess is lost: its rows wait once, and the caller hears
   expect([...calls.values()].every((count) => count === 2)).toBe(true);
 });
 
-test('the flush dies before its commit, three times', async () => {
+test('the connection of a flush dies before its commit, three times', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = proxy.cutBeforeCommit({ match: has('copy results'), times: 3 });
@@ -202,7 +202,7 @@ test('the reply to sealing a job is lost', async () => {
   await expectWholeAndOnce(jobId);
 });
 
-test('the replies to a pause and a resume are lost: their events and audit rows are there once', async () => {
+test('the replies to a pause and a resume are lost: each has one event and one audit row', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const pause = proxy.cutAfterCommit({ match: has(`set state = 'PAUSED'`) });
@@ -220,7 +220,7 @@ test('the replies to a pause and a resume are lost: their events and audit rows 
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to giving items back at a shutdown is lost', async () => {
+test('the reply to returning items at a shutdown is lost', async () => {
   database.keepIfFailed();
   const never = new Promise(() => {});
   const stubborn = definePipeline({
@@ -250,7 +250,7 @@ test('all connections are reset after every flush', async () => {
     resets += proxy.resetAll();
   });
   await startWorker();
-  // The one that watches must not be hit.
+  // The connection that waits for the job must not be reset.
   await rowmill.close();
   rowmill = await openRowmill({ databaseUrl: database.url, settings, events });
   await expectWholeAndOnce(jobId);

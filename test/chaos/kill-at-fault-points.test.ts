@@ -1,5 +1,5 @@
-// Kills a process at every named fault point, at a later passage; in the deep lane at its first one too. Whoever comes next finds a
-// state from which every item ends exactly once.
+// Kills a process at every named fault point, at a later passage; in the deep lane at the first passage too. The next
+// process finds a state from which every item gets exactly one result.
 import { afterEach, expect, test } from 'vitest';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
@@ -26,7 +26,7 @@ afterEach(killAll);
 
 const ITEMS = 40;
 const SMALL_STEPS = { ...CHAOS_SETTINGS, claimMin: 5, claimMax: 5, flushMaxItems: 5, flushMaxDelayMs: 5 };
-/** Whether the process that dies there still holds items. */
+/** `holdsItems`: whether the process that dies there still holds items. */
 const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems: boolean }>> = {
   'claim.after_commit': { passages: [1, 4], holdsItems: true },
   'handler.after_return': { passages: [1, 23], holdsItems: true },
@@ -39,7 +39,7 @@ const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems
 };
 const INGEST_POINTS: FaultPoint[] = ['ingest.before_commit', 'ingest.after_commit'];
 const RESCUE_POINT: FaultPoint = 'rescue.before_commit';
-/** The generation that the job is at when the process that reprocesses it dies there. */
+/** The job's generation when the process that reprocesses it dies there. */
 const REPROCESS_POINTS = { 'reprocess.before_commit': 1, 'reprocess.after_commit': 2 } as const;
 
 async function withRowmill(work: (rowmill: Rowmill) => Promise<void>): Promise<void> {
@@ -66,7 +66,8 @@ test('every fault point is exercised here', () => {
     ...FILE_INGEST_POINTS,
     RESCUE_POINT,
   ];
-  // Those of watched sources: kill-source-poller.test.ts; of cancellations: kill-in-cancel.test.ts.
+  // Watched sources: kill-source-poller.test.ts; cancellations: kill-in-cancel.test.ts; webhooks:
+  // webhook-delivery.test.ts.
   const points = FAULT_POINTS.filter((point) => !/^(source|cancel|webhook|callback)\./.test(point));
   expect([...new Set(exercised)].sort()).toEqual([...points].sort());
 });
@@ -111,7 +112,7 @@ test.each(isDeep ? [1, 2] : [2])('killed at rescue.before_commit, passage %i', a
   await withRowmill(async (rowmill) => {
     const pipeline = chaosPipeline(`rescue-${passage}`);
     const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-    // Two workers that are gone; the second lease runs out when the first is rescued, so each is a rescue of its own.
+    // Two workers that are gone. The second lease expires only after the first was rescued, so there are two rescues.
     for (const leaseMs of [1, 3_600_000]) {
       const context = contextOf(rowmill);
       const claim = await claimItems(context.db, {
@@ -149,7 +150,7 @@ test.each(isDeep ? [1, 2] : [2])('killed at rescue.before_commit, passage %i', a
 });
 
 test.each(Object.entries(REPROCESS_POINTS))(
-  'a reprocess killed at %s is whole or not at all',
+  'a reprocess killed at %s took effect completely or not at all',
   async (point, generation) => {
     database.keepIfFailed();
     await withRowmill(async (rowmill) => {
@@ -175,7 +176,7 @@ const ingestCases = INGEST_POINTS.flatMap((point) =>
 );
 
 test.each(ingestCases)(
-  'an ingest killed at $point, passage $passage, goes on where it was',
+  'an ingest killed at $point, passage $passage, resumes where it stopped',
   async (fault) => {
     database.keepIfFailed();
     await withRowmill(async (rowmill) => {

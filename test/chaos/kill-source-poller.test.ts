@@ -1,5 +1,5 @@
-// Kills a poller at every step between finding a file and putting it away. Whoever polls next ends with one job per
-// file, and every file in .done.
+// Kills a poller at every step between finding a file and moving it to .done. After the next poll every file has one
+// job and is in .done.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import type { PollerOptions } from './source-poller-child.ts';
 
 const database = useTestDatabase();
 const FILES = 3;
-/** What the dead poller leaves: where the file is, what its row says, and whether its job is there. */
+/** State after the death: the file's folder, the state of its row, and whether its job exists. */
 const LEFT_BEHIND: Record<string, { folder: 'root' | '.processing'; state: string; job: boolean }> = {
   'source.after_claim': { folder: 'root', state: 'taken', job: false },
   'source.after_rename': { folder: '.processing', state: 'taken', job: false },
@@ -77,7 +77,7 @@ test.each(cases)('killed at $point, passage $passage', async ({ point, passage }
   expect(await rows('done')).toHaveLength(finished + (left.state === 'done' ? 1 : 0));
   expect(await jobs()).toHaveLength(finished + (left.job ? 1 : 0));
 
-  // Two at once, so that the file of the dead one is also fought over.
+  // Two pollers at the same time, so that they compete for the file of the dead one.
   const pollers = [startPoller(options), startPoller(options)];
   for (const poller of pollers)
     expect(await poller.exited, poller.stderrTail).toEqual({ code: 0, signal: null });
@@ -87,7 +87,7 @@ test.each(cases)('killed at $point, passage $passage', async ({ point, passage }
   expect(await rows('done')).toHaveLength(FILES);
 });
 
-test('killed again and again at any moment', async () => {
+test('killed repeatedly at random moments', async () => {
   database.keepIfFailed();
   const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
   folders.push(path);
@@ -103,7 +103,7 @@ test('killed again and again at any moment', async () => {
   const random = seededSequence(seed);
   for (let kills = 0; kills < depth(2, 6); ) {
     const poller = startPoller(options);
-    // Somewhere in the next few files: each takes a few milliseconds.
+    // At some point in the next few files: each takes a few milliseconds.
     const after = 1 + Math.floor(random() * 8);
     let taken = 0;
     const wait = poller
@@ -115,7 +115,7 @@ test('killed again and again at any moment', async () => {
     const { signal } = await poller.exited;
     await wait;
     if (signal === 'SIGKILL') kills += 1;
-    // It was faster than the kill, or hardly anything was left.
+    // The poller finished before the kill, or hardly any files were left.
     else addFiles();
   }
   expect(await startPoller(options).exited).toEqual({ code: 0, signal: null });

@@ -1,5 +1,5 @@
-// Kills whoever tells webhooks and callbacks, at each step between taking a message and writing down that it arrived.
-// Whoever comes next tells it: at least once, always with the same id.
+// Kills the sender of webhooks and callbacks at each step between claiming a message and recording its delivery. The
+// next sender delivers it: at least once, always with the same id.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -15,7 +15,7 @@ import { isSignedWith, startWebhookReceiver } from '../support/webhook-receiver.
 import { tellWhatIsDue } from './tell-what-is-due.ts';
 
 const database = useTestDatabase();
-/** How many messages or calls have arrived when the process is dead, of one that is due. */
+/** Messages and callback calls that have arrived when the process is dead. One of each is due. */
 const ARRIVED: Record<string, { messages: number; calls: number }> = {
   'webhook.after_claim': { messages: 0, calls: 0 },
   'webhook.after_answer': { messages: 1, calls: 0 },
@@ -68,13 +68,13 @@ test.each(Object.keys(ARRIVED))('killed at %s', async (point) => {
   expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
   expect({ messages: receiver.messages.length, calls: calls.length }).toEqual(ARRIVED[point]);
 
-  // Nobody touches what the dead one holds before its lease is over.
+  // Deliveries leased by the dead process are not touched before the lease expires.
   await tellWhatIsDue(context, callbackUrl);
   const isHeld = point.startsWith('webhook') ? ARRIVED[point]!.messages : 1;
   expect(receiver.messages).toHaveLength(isHeld);
   await database.query('update deliveries set expires_at = now() where token is not null');
   await database.query('update callbacks set expires_at = now() where token is not null');
-  // Two at once, so that it is also fought over.
+  // Two senders at the same time, so that they compete for it.
   const other = database.context({ webhookAllow: '127.0.0.1', secretKey: 'none' });
   await Promise.all([context, other].map((each) => tellWhatIsDue(each, callbackUrl)));
 
