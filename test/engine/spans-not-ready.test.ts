@@ -1,5 +1,5 @@
-// Spans that wait for later cost those who look for work nothing: a trial holds what it holds, and a provider that is
-// down for an hour leaves retries behind, a hundred thousand rows if need be. Pages are counted, not milliseconds.
+// Spans that are not ready cost the search for work nothing: those held by a trial, and the retries after an outage of
+// a provider, which can be a hundred thousand rows. The tests count pages, not milliseconds.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -14,8 +14,8 @@ const database = useTestDatabase();
 const MANY = 100_000;
 const FEW = 100;
 /**
- * An index of 100,000 rows is a level or two deeper than one of 100, and every look goes down all levels. Whoever reads
- * the spans themselves reads 700 pages and more.
+ * An index of 100,000 rows is a level or two deeper than one of 100, and every lookup visits all levels. Reading the
+ * spans themselves takes 700 pages and more.
  */
 const MORE_PAGES = 100;
 
@@ -24,7 +24,7 @@ let explainer: Explainer;
 beforeAll(async () => {
   engine = database.context();
   explainer = openExplainer(database.url, true);
-  // The plan must not depend on statistics that arrive in the middle.
+  // The plan must not depend on statistics that arrive during a test.
   await database.query('alter table spans set (autovacuum_enabled = off)');
   await database.query('alter table items set (autovacuum_enabled = off)');
   await database.query('analyze spans, items, jobs');
@@ -33,13 +33,13 @@ afterAll(() => explainer.close());
 
 interface Waiting {
   priority?: number;
-  /** As an expression of SQL. */
+  /** An SQL expression. */
   readyAt: string;
   crashes?: number;
   phase?: number;
 }
 
-/** A job with one ready span of ten items, and `count` other spans of one item each. */
+/** Creates a job with one ready span of ten items, and `count` other spans of one item each. */
 async function seed(count: number, others: Waiting, ready: Waiting | null): Promise<string> {
   const { jobId } = await createJob(engine, { pipeline: newId(), phases: ['first', 'second', 'third'] });
   await database.query(
@@ -113,13 +113,16 @@ describe.each(Object.entries(SCENARIOS))('%s', (_name, { others, ready, suspects
     }
   });
 
-  test.each(statistics)('a claim reads as much as without them, with statistics %s', (when) => {
+  test.each(statistics)('a claim reads as many pages as without them, with statistics %s', (when) => {
     const [few, many] = [claims.get(`${when} ${FEW}`)!, claims.get(`${when} ${MANY}`)!];
     expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
   });
 
-  test.each(statistics)('so does a look for work, with statistics %s', (when) => {
-    const [few, many] = [looks.get(`${when} ${FEW}`)!, looks.get(`${when} ${MANY}`)!];
-    expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
-  });
+  test.each(statistics)(
+    'a search for work reads as many pages as without them, with statistics %s',
+    (when) => {
+      const [few, many] = [looks.get(`${when} ${FEW}`)!, looks.get(`${when} ${MANY}`)!];
+      expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
+    },
+  );
 });

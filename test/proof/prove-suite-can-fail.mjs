@@ -171,7 +171,7 @@ const MUTATIONS = [
     from: ' and not (select items from open) @> c.seq',
     to: '',
     tests: ['test/engine/reprocess.test.ts'],
-    named: 'are run again in a paused job beside those that wait',
+    named: 'in a paused job beside the waiting rows',
   },
   {
     name: 'error groups that lose what is reprocessed',
@@ -179,7 +179,7 @@ const MUTATIONS = [
     from: 'set failed = g.failed - t.items',
     to: 'set failed = g.failed',
     tests: ['test/engine/reprocess.test.ts'],
-    named: 'error groups count what is left of them',
+    named: 'count only the remaining rows',
   },
   {
     name: 'outputs that are older than the edit of their item are not used',
@@ -187,7 +187,7 @@ const MUTATIONS = [
     from: 'and o.phase = w.phase - 1 and o.generation >= e.generation',
     to: 'and o.phase = w.phase - 1',
     tests: ['test/engine/reprocess.test.ts'],
-    named: 'begin at the first phase until its output is newer than the edit',
+    named: 'start at the first phase until its output is newer than the edit',
   },
   {
     name: 'claims that have not heard of edits get nothing',
@@ -735,7 +735,7 @@ const MUTATIONS = [
     from: '/^[+-]?[.,]*\\d[\\d.,]*(?:[eE][+-]?\\d+)?$/',
     to: '/^[+-]?[\\d.,]*\\d[\\d.,]*(?:[eE][+-]?\\d+)?$/',
     tests: ['test/engine/adversarial-input.test.ts'],
-    named: 'a number that is none',
+    named: 'only starts like a number',
   },
   {
     name: 'linear time: format codes of a workbook',
