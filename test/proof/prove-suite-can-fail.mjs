@@ -163,7 +163,7 @@ const MUTATIONS = [
     from: 'group by t.generation, t.phase',
     to: 'where t.seq < 0 group by t.generation, t.phase',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'a reprocess and another one',
+    named: 'two concurrent reprocess requests',
   },
   {
     name: 'items that wait are not reprocessed again',
@@ -197,7 +197,7 @@ const MUTATIONS = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
     to: "and (j.has_edits or ${withEdits ? 'false' : 'true'}))",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'a claim that has not heard of edits',
+    named: 'a claim that does not know of edits',
   },
   {
     name: 'a generation is opened of a job that is over or paused only',
@@ -207,7 +207,7 @@ const MUTATIONS = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
     to: "generation = $2 and $5::job_state is not null\n      and (${canGo('reopen')} or true)",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'one who believes that the job is over',
+    named: 'a client that assumes the job is finished',
   },
   {
     name: 'a generation is opened once',
@@ -217,7 +217,7 @@ const MUTATIONS = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
     to: "$2::int is not null and $5::job_state is not null\n      and (${canGo('reopen')} or true)",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'a reprocess and another one',
+    named: 'two concurrent reprocess requests',
   },
   {
     name: 'a cancelled generation gives back the results that its items had',
@@ -225,7 +225,7 @@ const MUTATIONS = [
     from: 'where c.generation > 1 and',
     to: 'where c.generation > 1 and c.generation < 1 and',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'claim and flush of a generation that is cancelled',
+    named: 'claim and flush of a cancelled generation',
   },
   {
     name: 'results that are given back are booked in again',
@@ -233,7 +233,7 @@ const MUTATIONS = [
     from: 'select generation, phase, status from had',
     to: "select generation, phase, status from had where status = 'CANCELLED'",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'claim and flush of a generation that is cancelled',
+    named: 'claim and flush of a cancelled generation',
   },
   {
     name: 'counters: entries are locked in the order of their keys',
@@ -241,7 +241,7 @@ const MUTATIONS = [
     from: 'order by w.counter_id, w.scope collate "C", w.entity collate "C"',
     to: '',
     tests: ['test/simulation/counter-interleavings.test.ts'],
-    named: 'feed rows that are there',
+    named: 'feed existing rows',
   },
   {
     name: 'counters: what is taken back and what is added are locked in one order',
@@ -265,7 +265,7 @@ const MUTATIONS = [
     from: 'where e.epoch = s.epoch',
     to: '',
     tests: ['test/simulation/counter-interleavings.test.ts'],
-    named: 'meets the rescue',
+    named: 'concurrently with the rescue',
   },
   {
     name: 'counters: what a replacement changed is computed under the lock',
@@ -275,7 +275,7 @@ const MUTATIONS = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
     to: "then ${subtractMeasures('excluded.measured', 'excluded.settled')} else",
     tests: ['test/simulation/counter-interleavings.test.ts'],
-    named: 'feed rows that are there',
+    named: 'feed existing rows',
   },
   {
     name: 'counters: rows that ran again take back, also of later phases',
