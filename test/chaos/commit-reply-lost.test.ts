@@ -121,7 +121,7 @@ const CUTS: Cut[] = [
   },
 ];
 
-test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) => {
+test.each(CUTS)('every item runs once if the reply to $name is lost', async ({ cut, reply, settings }) => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = cut(proxy);
@@ -130,7 +130,7 @@ test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) =
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to a reprocess is lost: its rows are queued once, and the caller gets the result', async () => {
+test('a reprocess whose reply is lost queues its rows once and returns its result', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   await startWorker();
@@ -145,7 +145,7 @@ test('the reply to a reprocess is lost: its rows are queued once, and the caller
   expect([...calls.values()].every((count) => count === 2)).toBe(true);
 });
 
-test('the connection of a flush dies before its commit, three times', async () => {
+test('every item runs once if the connection of a flush dies before its commit, three times', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = proxy.cutBeforeCommit({ match: has('copy results'), times: 3 });
@@ -154,7 +154,7 @@ test('the connection of a flush dies before its commit, three times', async () =
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to the rows of a flush is lost in the middle of its transaction', async () => {
+test('every item runs once if the reply to the rows of a flush is lost in the middle of its transaction', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = proxy.cutOnReply({ match: has('copy results'), times: 2 });
@@ -163,7 +163,7 @@ test('the reply to the rows of a flush is lost in the middle of its transaction'
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to an ingest batch is lost, at its rows and at its commit', async () => {
+test('an ingest batch is stored once if the replies to its rows and its commit are lost', async () => {
   database.keepIfFailed();
   const { jobId } = await rowmill.createJob(pipeline);
   const atRows = proxy.cutOnReply({ match: has('copy items') });
@@ -181,7 +181,7 @@ test('the reply to an ingest batch is lost, at its rows and at its commit', asyn
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to creating a job is lost', async () => {
+test('a job is created once if the reply is lost', async () => {
   database.keepIfFailed();
   const fired = proxy.cutAfterCommit({ match: has('insert into jobs') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
@@ -192,7 +192,7 @@ test('the reply to creating a job is lost', async () => {
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to sealing a job is lost', async () => {
+test('a job is sealed once if the reply is lost', async () => {
   database.keepIfFailed();
   const fired = proxy.cutAfterCommit({ match: has('set sealed_at = now()') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
@@ -202,7 +202,7 @@ test('the reply to sealing a job is lost', async () => {
   await expectWholeAndOnce(jobId);
 });
 
-test('the replies to a pause and a resume are lost: each has one event and one audit row', async () => {
+test('a pause and a resume whose replies are lost have one event and one audit row each', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const pause = proxy.cutAfterCommit({ match: has(`set state = 'PAUSED'`) });
@@ -220,7 +220,7 @@ test('the replies to a pause and a resume are lost: each has one event and one a
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to returning items at a shutdown is lost', async () => {
+test('a shutdown returns all items even if the reply is lost', async () => {
   database.keepIfFailed();
   const never = new Promise(() => {});
   const stubborn = definePipeline({
@@ -241,7 +241,7 @@ test('the reply to returning items at a shutdown is lost', async () => {
   expect(held).toEqual([]);
 });
 
-test('all connections are reset after every flush', async () => {
+test('every item runs once if all connections are reset after every flush', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const { events, settings } = contextOf(rowmill);

@@ -102,7 +102,7 @@ test.each(sample(['flush.before_commit', 'flush.after_commit', 'handler.after_re
   },
 );
 
-test('drift that is planted while four processes write is repaired without losing what they add', async () => {
+test('drift planted while four processes write is repaired without losing their writes', async () => {
   database.keepIfFailed();
   await forget();
   await withRowmill(async (rowmill) => {

@@ -101,7 +101,7 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
   return worker;
 }
 
-test('all sessions of the worker are terminated, repeatedly', async () => {
+test('a worker continues after all its sessions are terminated, repeatedly', async () => {
   const worker = await strikeDuringJob('terminated', depth(2, 4), async () => {
     const sessions = await workerSessions();
     expect(sessions, 'void: there was nothing to terminate').not.toEqual([]);
@@ -112,7 +112,7 @@ test('all sessions of the worker are terminated, repeatedly', async () => {
   expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
 });
 
-test('the server is stopped and started while a job runs', async () => {
+test('a worker continues after the server is stopped and started', async () => {
   let refused = false;
   const worker = await strikeDuringJob('restarted', 1, async () => {
     const { url } = server;
@@ -129,7 +129,7 @@ test('the server is stopped and started while a job runs', async () => {
   expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
 });
 
-test('one backend is killed with SIGKILL, and the server goes through crash recovery', async () => {
+test('a worker continues after a backend is killed with SIGKILL and the server recovers', async () => {
   const worker = await strikeDuringJob('crashed', 2, async () => {
     const sessions = await workerSessions();
     const bulk = sessions.find(({ application_name }) => application_name === 'rowmill flush');

@@ -95,7 +95,7 @@ function child(does: 'own' | 'join', dataDir: string): Child {
   return startChild({ script, args: [does, dataDir, JSON.stringify(settings)] });
 }
 
-test('its owner restarts it with the same address and settings', async () => {
+test('the owner of a killed server restarts it with the same address and settings', async () => {
   const dataDir = await newFolder();
   const log = new EventEmitter();
   const server = await startEmbeddedPostgres({ dataDir, settings, onLog: (line) => log.emit(line) });
@@ -108,7 +108,7 @@ test('its owner restarts it with the same address and settings', async () => {
 });
 
 test.runIf(onLinux)(
-  'of two processes that join, one restarts it, both use it, and its owner stops it',
+  'of two processes that join a killed server one restarts it, both use it, and its owner stops it',
   async () => {
     const dataDir = await newFolder();
     const owner = child('own', dataDir);

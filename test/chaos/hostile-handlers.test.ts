@@ -80,7 +80,7 @@ test('hostile handlers harm only their own items', async () => {
   expect(stored!.bytes.equals(Buffer.from(EMOJI))).toBe(true);
 });
 
-test.each(Object.entries(HOSTILE_CASES_ALONE))('%s', async (name, expected) => {
+test.each(Object.entries(HOSTILE_CASES_ALONE))('a worker survives %s', async (name, expected) => {
   const rows = await runHostileJob(`alone-${Object.keys(HOSTILE_CASES_ALONE).indexOf(name)}`, [name]);
   expect(rows.map((row) => row.status)).toEqual(['DONE', expected.status, 'DONE']);
   expectEnd(rows[1]!, expected);

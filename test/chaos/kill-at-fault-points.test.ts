@@ -80,74 +80,81 @@ const cases = Object.entries(WORKER_POINTS).flatMap(([point, { passages, holdsIt
   })),
 );
 
-test.each(cases)('killed at $point, passage $passage', async ({ point, passage, holdsItems }) => {
-  database.keepIfFailed();
-  await withRowmill(async (rowmill) => {
-    const pipeline = chaosPipeline(`${point}-${passage}`);
-    const jobIds = [
-      await rowmill.submit(pipeline, numberedItems(ITEMS)),
-      await rowmill.submit(pipeline, numberedItems(ITEMS)),
-    ];
-    const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
-    const victim = startChaosWorker({ ...shared, faultPoints: `${point}=kill@${passage}` });
-    const workerId = await workerIdOf(victim);
-    await expectKilledAt(victim, point);
-    const held = await Promise.all(jobIds.map((jobId) => heldItems(database, jobId, workerId)));
-    if (holdsItems) expect(Math.max(...held), 'void: nothing was in flight').toBeGreaterThan(0);
+test.each(cases)(
+  'every item gets one result after a kill at $point, passage $passage',
+  async ({ point, passage, holdsItems }) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const pipeline = chaosPipeline(`${point}-${passage}`);
+      const jobIds = [
+        await rowmill.submit(pipeline, numberedItems(ITEMS)),
+        await rowmill.submit(pipeline, numberedItems(ITEMS)),
+      ];
+      const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
+      const victim = startChaosWorker({ ...shared, faultPoints: `${point}=kill@${passage}` });
+      const workerId = await workerIdOf(victim);
+      await expectKilledAt(victim, point);
+      const held = await Promise.all(jobIds.map((jobId) => heldItems(database, jobId, workerId)));
+      if (holdsItems) expect(Math.max(...held), 'void: nothing was in flight').toBeGreaterThan(0);
 
-    const second = startChaosWorker(shared);
-    for (const jobId of jobIds) {
-      await whenFinished(rowmill, jobId);
-      await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
-      expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
-    }
-    await second.waitFor('ready');
-    second.kill('SIGTERM');
-    expect(await second.exited).toEqual({ code: 0, signal: null });
-  });
-});
+      const second = startChaosWorker(shared);
+      for (const jobId of jobIds) {
+        await whenFinished(rowmill, jobId);
+        await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+        expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
+      }
+      await second.waitFor('ready');
+      second.kill('SIGTERM');
+      expect(await second.exited).toEqual({ code: 0, signal: null });
+    });
+  },
+);
 
-test.each(isDeep ? [1, 2] : [2])('killed at rescue.before_commit, passage %i', async (passage) => {
-  database.keepIfFailed();
-  await withRowmill(async (rowmill) => {
-    const pipeline = chaosPipeline(`rescue-${passage}`);
-    const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-    // Two workers that are gone. The second lease expires only after the first was rescued, so there are two rescues.
-    for (const leaseMs of [1, 3_600_000]) {
-      const context = contextOf(rowmill);
-      const claim = await claimItems(context.db, {
-        jobId,
-        phase: 0,
-        maxItems: 8,
-        maxBytes: 1e6,
-        workerId: crypto.randomUUID(),
-        token: crypto.randomUUID(),
-        leaseMs,
-        suspects: false,
-      });
-      expect(claim?.itemCount).toBe(8);
-    }
-    const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
-    const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
-    if (passage === 2) {
-      await victim.waitFor('lease.rescued');
+test.each(isDeep ? [1, 2] : [2])(
+  'every item gets one result after a kill at rescue.before_commit, passage %i',
+  async (passage) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const pipeline = chaosPipeline(`rescue-${passage}`);
+      const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+      // Two workers that are gone. The second lease expires only after the first was rescued, so there are two rescues.
+      for (const leaseMs of [1, 3_600_000]) {
+        const context = contextOf(rowmill);
+        const claim = await claimItems(context.db, {
+          jobId,
+          phase: 0,
+          maxItems: 8,
+          maxBytes: 1e6,
+          workerId: crypto.randomUUID(),
+          token: crypto.randomUUID(),
+          leaseMs,
+          suspects: false,
+        });
+        expect(claim?.itemCount).toBe(8);
+      }
+      const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
+      const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
+      if (passage === 2) {
+        await victim.waitFor('lease.rescued');
+        await database.query(
+          `update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`,
+          [jobId],
+        );
+      }
+      await expectKilledAt(victim, RESCUE_POINT);
       await database.query(
-        `update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`,
+        'update spans set expires_at = now() where job_id = $1 and worker_id is not null',
         [jobId],
       );
-    }
-    await expectKilledAt(victim, RESCUE_POINT);
-    await database.query('update spans set expires_at = now() where job_id = $1 and worker_id is not null', [
-      jobId,
-    ]);
-    expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
+      expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
 
-    startChaosWorker(shared);
-    await whenFinished(rowmill, jobId);
-    await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
-    expect(await attemptsOf(database, jobId)).toEqual([1]);
-  });
-});
+      startChaosWorker(shared);
+      await whenFinished(rowmill, jobId);
+      await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+      expect(await attemptsOf(database, jobId)).toEqual([1]);
+    });
+  },
+);
 
 test.each(Object.entries(REPROCESS_POINTS))(
   'a reprocess killed at %s took effect completely or not at all',

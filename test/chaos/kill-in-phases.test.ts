@@ -251,17 +251,22 @@ const DEATH_PHASES = PHASES.map((name, phase) => ({ name, phase })).filter(
   ({ name }) => isDeep || name === 'second',
 );
 
-describe.each(DEATH_PHASES)('killed in the $name phase', ({ phase }) => {
-  const deaths = Object.entries(DEATHS).filter(([name]) => isDeep || name !== 'in the first call');
-  test.each(deaths)('%s', (_name, death) => expectFallBack('three-run', phase, death));
-});
+describe.each(DEATH_PHASES)(
+  'only calls without a stored output are repeated after a kill in the $name phase',
+  ({ phase }) => {
+    const deaths = Object.entries(DEATHS).filter(([name]) => isDeep || name !== 'in the first call');
+    test.each(deaths)('%s', (_name, death) => expectFallBack('three-run', phase, death));
+  },
+);
 
-describe('killed at a later flush', () => {
+describe('only calls without a stored output are repeated after a kill', () => {
   const points = ['flush.before_commit', 'flush.after_commit'] as const;
-  test.each(sample(points, 1))('at %s', (at) => expectFallBack('three-run', 0, { at, passage: 4 }));
+  test.each(sample(points, 1))('at a later flush, at %s', (at) =>
+    expectFallBack('three-run', 0, { at, passage: 4 }),
+  );
 });
 
-describe('killed in the second phase of a pipeline', () => {
+describe('only calls without a stored output are repeated after a kill in the second phase of a pipeline', () => {
   test('whose handlers take many items, in a call', () => expectFallBack('three-many', 1, { inCall: 1 }));
   test.runIf(isDeep)('whose handlers take many items, before a flush commits', () =>
     expectFallBack('three-many', 1, { at: 'flush.before_commit', passage: 1 }),

@@ -47,47 +47,51 @@ const cases = Object.keys(LEFT_BEHIND).flatMap((point) =>
   (isDeep ? [1, 2] : [2]).map((passage) => ({ point, passage })),
 );
 
-test.each(cases)('killed at $point, passage $passage', async ({ point, passage }) => {
-  database.keepIfFailed();
-  const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
-  folders.push(path);
-  const source = `${point}-${passage}-${newId()}`;
-  for (let i = 0; i < FILES; i += 1) writeFileSync(join(path, `${i}.csv`), `content ${i}`);
-  const options = { databaseUrl: database.url, source, path, leaseMs: 500 };
-  const jobs = () =>
-    database.query<{ sha256: string }>(
-      `select params ->> 'sha256' as sha256 from jobs where params ->> 'source' = $1`,
-      [source],
-    );
-  const rows = (state: string) =>
-    database.query('select 1 from source_files where source = $1 and state = $2', [source, state]);
-  const filesIn = (folder: string) => readdirSync(join(path, folder)).filter((name) => !name.startsWith('.'));
+test.each(cases)(
+  'every file gets one job after a kill at $point, passage $passage',
+  async ({ point, passage }) => {
+    database.keepIfFailed();
+    const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
+    folders.push(path);
+    const source = `${point}-${passage}-${newId()}`;
+    for (let i = 0; i < FILES; i += 1) writeFileSync(join(path, `${i}.csv`), `content ${i}`);
+    const options = { databaseUrl: database.url, source, path, leaseMs: 500 };
+    const jobs = () =>
+      database.query<{ sha256: string }>(
+        `select params ->> 'sha256' as sha256 from jobs where params ->> 'source' = $1`,
+        [source],
+      );
+    const rows = (state: string) =>
+      database.query('select 1 from source_files where source = $1 and state = $2', [source, state]);
+    const filesIn = (folder: string) =>
+      readdirSync(join(path, folder)).filter((name) => !name.startsWith('.'));
 
-  const victim = startPoller(options, `${point}=kill@${passage}`);
-  expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
-  expect(
-    victim.events.filter(({ event }) => event === 'fault'),
-    'void: the fault did not fire',
-  ).toHaveLength(1);
-  const left = LEFT_BEHIND[point]!;
-  const finished = passage - 1;
-  expect(filesIn('.done')).toHaveLength(finished);
-  expect(filesIn('.processing')).toHaveLength(left.folder === '.processing' ? 1 : 0);
-  expect(await rows('taken')).toHaveLength(left.state === 'taken' ? 1 : 0);
-  expect(await rows('done')).toHaveLength(finished + (left.state === 'done' ? 1 : 0));
-  expect(await jobs()).toHaveLength(finished + (left.job ? 1 : 0));
+    const victim = startPoller(options, `${point}=kill@${passage}`);
+    expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(
+      victim.events.filter(({ event }) => event === 'fault'),
+      'void: the fault did not fire',
+    ).toHaveLength(1);
+    const left = LEFT_BEHIND[point]!;
+    const finished = passage - 1;
+    expect(filesIn('.done')).toHaveLength(finished);
+    expect(filesIn('.processing')).toHaveLength(left.folder === '.processing' ? 1 : 0);
+    expect(await rows('taken')).toHaveLength(left.state === 'taken' ? 1 : 0);
+    expect(await rows('done')).toHaveLength(finished + (left.state === 'done' ? 1 : 0));
+    expect(await jobs()).toHaveLength(finished + (left.job ? 1 : 0));
 
-  // Two pollers at the same time, so that they compete for the file of the dead one.
-  const pollers = [startPoller(options), startPoller(options)];
-  for (const poller of pollers)
-    expect(await poller.exited, poller.stderrTail).toEqual({ code: 0, signal: null });
-  const hashes = (await jobs()).map((job) => job.sha256);
-  expect(hashes.sort()).toEqual(Array.from({ length: FILES }, (_, i) => sha256Of(`content ${i}`)).sort());
-  expect(filesIn('.done').sort()).toEqual(['0.csv', '1.csv', '2.csv']);
-  expect(await rows('done')).toHaveLength(FILES);
-});
+    // Two pollers at the same time, so that they compete for the file of the dead one.
+    const pollers = [startPoller(options), startPoller(options)];
+    for (const poller of pollers)
+      expect(await poller.exited, poller.stderrTail).toEqual({ code: 0, signal: null });
+    const hashes = (await jobs()).map((job) => job.sha256);
+    expect(hashes.sort()).toEqual(Array.from({ length: FILES }, (_, i) => sha256Of(`content ${i}`)).sort());
+    expect(filesIn('.done').sort()).toEqual(['0.csv', '1.csv', '2.csv']);
+    expect(await rows('done')).toHaveLength(FILES);
+  },
+);
 
-test('killed repeatedly at random moments', async () => {
+test('every file gets one job after repeated kills at random moments', async () => {
   database.keepIfFailed();
   const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
   folders.push(path);

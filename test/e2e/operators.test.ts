@@ -84,7 +84,7 @@ test('rows that wait for a retry are retried immediately, from the job and from 
   expectNoComplaints(complaints);
 });
 
-test('waiting rows have their columns, load on scrolling, link to their job, and are changed from the page', async () => {
+test('waiting rows have their columns, load on scrolling, link to their job, and are processed from the page', async () => {
   const name = `unworked-${newId()}`;
   const unworked = definePipeline({
     name,

@@ -56,7 +56,7 @@ const sendStep = (db: Executor): Promise<unknown> => {
 };
 
 test.each(['none', 'fresh', 'of empty tables'])(
-  'a step of a cancellation visits an item a few times; statistics: %s',
+  'a step of a cancellation visits each item only a few times; statistics: %s',
   async (statistics) => {
     await database.query(`truncate ${TABLES.join(', ')} cascade`);
     await database.query(`vacuum analyze ${TABLES.join(', ')}`);

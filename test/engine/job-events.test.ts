@@ -206,7 +206,7 @@ describe('positions', () => {
 });
 
 describe('old events', () => {
-  test('are removed when no webhook needs them any more, and the end of the gap is known', async () => {
+  test('are removed when they are no longer needed, and the end of the gap is known', async () => {
     const context = database.context({ eventKeepMs: 60_000 });
     await openJob(context);
     await numberJobEvents(context.db);

@@ -185,7 +185,7 @@ describe.each(['none', 'fresh', 'of empty tables'])('with statistics: %s', (stat
     for (const explainer of explainers.values()) await explainer.close();
   });
 
-  test.each(STATEMENTS)('%s', async (_name, use, rows, send) => {
+  test.each(STATEMENTS)('takes work in proportion to its rows: %s', async (_name, use, rows, send) => {
     const isLate = statistics === 'of empty tables';
     if (isLate) await empty();
     const { plan } = await explainers

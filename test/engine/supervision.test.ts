@@ -172,7 +172,7 @@ test('messages that handlers send to the parent are not mistaken for messages of
   expect(await worker.stop()).toBe(true);
 });
 
-test('its metrics are served at the given address, and nothing else is', async () => {
+test('the metrics of a worker are served at the given address, and nothing else is', async () => {
   const worker = supervise({ metrics: { host: '127.0.0.1', port: 0 } });
   await worker.start();
   await run([{ exit: false }, { exit: false }]);

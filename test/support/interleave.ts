@@ -68,7 +68,7 @@ const POLL_MS = 2;
 /** Number of orders that a test runs in `npm test`. */
 const QUICK_ORDERS = 8;
 
-/** How many of `count` orders a test runs in this lane. */
+/** Number of orders, of `count`, that a test runs in this lane. */
 export function ordersOf(all: number): number {
   return isDeep ? all : Math.min(all, QUICK_ORDERS);
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 const LINE = /^((?:│ {3}| {4})*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/;
 
-/** As `METHOD /path`, without HEAD and OPTIONS, which Fastify adds. */
+/** As `METHOD /path`, without HEAD and OPTIONS, which accompany other methods. */
 export function registeredRoutes(server: FastifyInstance): string[] {
   const branch: string[] = [];
   const routes: string[] = [];

@@ -14,9 +14,12 @@ export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<
     return await rowmill.whenFinished(jobId, patience);
   } catch (error) {
     if (!patience.aborted) throw error;
-    throw new Error(`job ${jobId} did not end in ${PATIENCE_MS} ms: ${await standing(rowmill, jobId)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `job ${jobId} did not finish within ${PATIENCE_MS} ms: ${await standing(rowmill, jobId)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -43,7 +43,7 @@ export function countLines(path: string): number {
   return readSource(path).split('\n').length - 1;
 }
 
-/** Broken steps of a walk: a file that does not exist, or that no earlier file leads to. */
+/** Broken hops of a walk: a file that does not exist, or that no earlier file leads to. */
 export function findBrokenHops({ title, hops }: Walk, read = readSource): string[] {
   const broken: string[] = [];
   const before: { path: string; text: string }[] = [];
