@@ -126,7 +126,7 @@ const MUTATIONS = [
     tests: ['test/engine/output-files.test.ts', 'test/simulation/interleavings.test.ts'],
   },
   {
-    name: 'the phase of the output in a claim',
+    name: 'the phase of the output that a claim hands over',
     file: 'src/store/commands/spans/claim-items.ts',
     from: 'o.phase = $2::int - 1',
     to: 'o.phase = $2::int * 0',
