@@ -157,7 +157,7 @@ test.each(isDeep ? [1, 2] : [2])(
 );
 
 test.each(Object.entries(REPROCESS_POINTS))(
-  'a reprocess killed at %s took effect completely or not at all',
+  'a reprocess killed at %s takes effect completely or not at all',
   async (point, generation) => {
     database.keepIfFailed();
     await withRowmill(async (rowmill) => {

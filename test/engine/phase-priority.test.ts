@@ -88,7 +88,7 @@ test('with equal priority, items of later phases are claimed before new rows', a
   expect(shareOf('second', claims)).toBeGreaterThan(0.95);
 });
 
-test('a priority reverses that order', async () => {
+test('a priority on the first phase lets new rows be claimed first', async () => {
   const pipeline = definePipeline({
     name: `turned-${newId()}`,
     phases: [holding('first', 1), holding('second')],

@@ -290,7 +290,7 @@ test('an operator pauses, raises and lowers a resource in use; each change is au
   ]);
 });
 
-test('a service that only fails is not called, and used again when it answers', async () => {
+test('a service that only fails is no longer called, and is used again when it answers', async () => {
   const service = new CountingService();
   let isDown = true;
   service.answer = () => (isDown ? Object.assign(new Error('down'), { status: 503 }) : { ok: true });

@@ -295,7 +295,7 @@ describe('a flush of a later generation', () => {
       });
   });
 
-  test('of a cancelled generation counts by its new results, or leaves the earlier counts', async () => {
+  test('that is cancelled counts by its new results, or leaves the earlier counts', async () => {
     const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
     const recorded: number[] = [];
     await forEveryInterleaving({

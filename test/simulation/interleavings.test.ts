@@ -570,7 +570,7 @@ describe('the end of a job', () => {
     expect(runs).toHaveLength(ordersOf(70));
   });
 
-  test('of an empty job is written once, by the sealer or by a sweep', async () => {
+  test('without items is written once, by the sealer or by a sweep', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
