@@ -1,5 +1,5 @@
-// Keeps docs/errors.md and docs/configuration.md equal to the registries, in both directions, and links working. A
-// failed comparison shows the correct row.
+// Keeps docs/errors.md and docs/configuration.md equal to the registries, in both directions, and links alive. A failing
+// comparison shows the row as it has to be.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +41,7 @@ describe('docs/errors.md', () => {
     expect(documented.sort(byName)).toEqual(registered.sort(byName));
   });
 
-  it('explains every code', () => {
+  it('says of every code what it means', () => {
     for (const row of rows) {
       expect(row).toHaveLength(4);
       expect(row[2]).toMatch(/^\S.{10,}\.$/);
@@ -62,7 +62,7 @@ describe('docs/operating.md', () => {
     expect(documented.sort()).toEqual(alerts.sort());
   });
 
-  it('names only log events that exist, with their level', () => {
+  it('names only log lines that are written, at their level', () => {
     const source = read('../src/platform/log-events.ts');
     const rows = readRows('../docs/operating.md', { from: '## Logs', to: '## Health' });
     expect(rows).toHaveLength(4);
@@ -105,7 +105,7 @@ describe('docs/configuration.md', () => {
     expect(readRows('../docs/configuration.md', section)).toEqual(known);
   });
 
-  it('gives every setting the unit in its name', () => {
+  it('gives every setting the unit that its name says', () => {
     for (const [key, , , unit] of rows) {
       expect(unit).toMatch(/^[a-z]/);
       expect([key, unit === 'ms']).toEqual([key, key!.endsWith('Ms`')]);
@@ -113,7 +113,7 @@ describe('docs/configuration.md', () => {
     }
   });
 
-  it('has every other environment variable in use, and no other', () => {
+  it('has every other environment variable that is read, and no other', () => {
     const documented = readRows('../docs/configuration.md', { from: '## Other variables' }).map(
       ([name]) => name,
     );

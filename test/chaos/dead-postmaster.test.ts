@@ -123,7 +123,7 @@ test.runIf(onLinux)(
     await expectWhole(url);
     const { code, stdout } = await runCommand({ folder: base }, ['migrate', '--data-dir', dataDir]);
     expect([code, stdout]).toEqual([0, expect.stringContaining('applied')]);
-    // All of them used the running server and left it running.
+    // All of them used the one that runs, and left it running.
     expect(await postmasterOf(dataDir)).toEqual(restarted);
 
     owner.kill('SIGCONT');
