@@ -1,6 +1,6 @@
-// Every regular expression of src and web takes time linear in its input: a text of 60 KB once stalled every process that
-// read it. Refused are quantifiers inside quantifiers, quantifiers that can share a text between them, and expressions
-// that start again inside the text that their last try went through.
+// Every regular expression of src and web takes time linear in its input: a text of 60 KB once stalled every process
+// that read it. Refused are quantifiers inside quantifiers, adjacent quantifiers that match the same text, and
+// expressions that restart inside the text that their last attempt scanned.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,14 +32,14 @@ it.each([
   ['a comment that may not end', '<!--[\\s\\S]*?-->', 'g'],
   ['a bracket that may not close', '\\[[^\\]]*\\]', 'g'],
   ['a name before a colon', '\\w+:', 'g'],
-])('%s is found to be slow', (_, source, flags) => {
+])('%s is reported as slow', (_, source, flags) => {
   expect(explainSlowExpression(source, flags)).not.toBeNull();
 });
 
 it.each([
   ['quoted text', '"[^"]*"', 'g'],
   ['an address', 'https?:\\/\\/\\S+', 'gi'],
-  ['words that commas separate', '^\\w+(?:,\\w+)?$', ''],
-])('%s is not', (_, source, flags) => {
+  ['words separated by commas', '^\\w+(?:,\\w+)?$', ''],
+])('%s is not reported', (_, source, flags) => {
   expect(explainSlowExpression(source, flags)).toBeNull();
 });

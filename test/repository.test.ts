@@ -1,5 +1,5 @@
-// What STYLE.md asks of the repository as a whole: who imports whom, where SQL, time, randomness and the environment
-// are touched, how files are named and how long they are.
+// The rules of STYLE.md for the repository as a whole: imports between rooms, where SQL, time, randomness and the
+// environment are used, and the names and lengths of files.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 };
 
 describe('the sources', () => {
-  it('are seen by these tests', () => {
+  it('are found by these tests', () => {
     expect(sources.length).toBeGreaterThan(50);
     const claim = sources.find((source) => source.path === 'src/store/commands/spans/claim-items.ts')!;
     expect(claim.imports.map((each) => each.target)).toContain('src/core/items/seq-ranges.ts');
@@ -52,7 +52,7 @@ describe('the sources', () => {
     expect(claim.code).not.toContain('// ');
   });
 
-  it('stand in rooms whose neighbours are known', () => {
+  it('are in known rooms', () => {
     expect(
       [...new Set(sources.map((source) => roomOf(source.path)))].filter((room) => !MAY_IMPORT[room]),
     ).toEqual([]);
@@ -77,12 +77,12 @@ describe('the sources', () => {
     expect(wrong).toEqual([]);
   });
 
-  // Types are gone at run time: two files may name each other's.
-  it('do not import each other in circles', () => {
+  // Types do not exist at run time, so two files may import each other's.
+  it('have no import cycles', () => {
     expect(findCycle(sources)).toBeNull();
   });
 
-  it('are told apart from a circle by the search for circles', () => {
+  it('with an import cycle would be reported', () => {
     const file = (path: string, target: string, typeOnly = false) =>
       ({ path, imports: [{ target, typeOnly }] }) as unknown as SourceFile;
     expect(findCycle([file('a', 'b'), file('b', 'c'), file('c', 'd')])).toBeNull();
@@ -131,12 +131,12 @@ function filesWith(test: (source: SourceFile) => boolean, allowed: (path: string
   return sources.filter((source) => !allowed(source.path) && test(source)).map((source) => source.path);
 }
 
-describe('what the outside world is touched with', () => {
+describe('access to the outside world', () => {
   // The client runs in browsers, where platform does not.
   const inPlatform = (path: string) =>
     path.startsWith('src/platform/') || path === 'src/client/surroundings.ts';
 
-  it('is SQL only in store', () => {
+  it('by SQL is only in store', () => {
     const found = filesWith(
       ({ strings }) => strings.some((text) => SQL.test(text)),
       (path) => path.startsWith('src/store/') || OUTSIDE_STORE.test(path),
@@ -144,21 +144,21 @@ describe('what the outside world is touched with', () => {
     expect(found).toEqual([]);
   });
 
-  it('is the environment only in platform', () => {
+  it('by the environment is only in platform', () => {
     expect(filesWith(({ code }) => /\bprocess\.env\b/.test(code), inPlatform)).toEqual([]);
   });
 
-  it('is time only in platform', () => {
+  it('by time is only in platform', () => {
     const clock = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b/;
     expect(filesWith(({ code }) => clock.test(code), inPlatform)).toEqual([]);
   });
 
-  it('is randomness only in platform', () => {
+  it('by randomness is only in platform', () => {
     const random = /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/;
     expect(filesWith(({ code }) => random.test(code), inPlatform)).toEqual([]);
   });
 
-  it('is not touched by core at all', () => {
+  it('is not in core at all', () => {
     const found = sources
       .filter((source) => source.path.startsWith('src/core/'))
       .flatMap(({ path, imports }) =>
@@ -191,7 +191,7 @@ describe('an exported name', () => {
     ['randomFraction', 'waitMs'],
   );
 
-  it('means one thing: two files declare no name both', () => {
+  it('is declared in one file only', () => {
     const files = new Map<string, string[]>();
     for (const { path, code } of sources)
       for (const name of new Set(Array.from(code.matchAll(EXPORTED), ([, found]) => found!)))
@@ -219,12 +219,12 @@ describe('files', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('are named after what they do, not utils, helpers, common, types or manager', () => {
+  it('are named after their purpose, not utils, helpers, common, types or manager', () => {
     const empty = /(^|-)(utils?|helpers?|commons?|types|managers?|misc)(-|\.)/;
     expect(files.filter((path) => empty.test(basename(path)))).toEqual([]);
   });
 
-  it('have no more than 500 lines, and those above 400 are named', () => {
+  it('have at most 500 lines, and those above 400 are listed', () => {
     const long = sources.filter((source) => source.lineCount > 400);
     for (const { path, lineCount } of long)
       console.warn(`${path} has ${lineCount} lines: is it still one thing?`);
@@ -232,8 +232,8 @@ describe('files', () => {
   });
 });
 
-describe('helpers of tests', () => {
-  it('register no hook when they are loaded: test files share their process, and it would run for the first only', () => {
+describe('test helpers', () => {
+  it('register no hook when they are loaded: test files share a process, so the hook would run for the first file only', () => {
     const setupFiles = ['test/support/each-test-file.ts', 'test/support/fail-first-try.ts'];
     const withHook = listFiles('test')
       .filter((path) => /\.m?ts$/.test(path) && !path.endsWith('.test.ts'))
@@ -258,7 +258,7 @@ describe('the lock file', () => {
   const entries = Object.entries(packages).filter(([path, { link }]) => path !== '' && !link);
 
   it('has the checksum of every package', () => {
-    // Binaries for other machines that tools of development bring: nobody who installs Rowmill gets one.
+    // Development tools bring binaries for other machines, which are not installed with Rowmill.
     const isForeignTool = ({ dev, optional, cpu }: Entry): boolean => Boolean(dev && optional && cpu);
     const without = entries.filter(([, entry]) => !/^sha512-/.test(entry.integrity ?? ''));
     expect(without.filter(([, entry]) => !isForeignTool(entry)).map(([path]) => path)).toEqual([]);

@@ -1,4 +1,4 @@
-// Handlers that keep the event loop of their process to themselves: for too long, and for not quite too long.
+// Handlers that block the event loop of their process: for too long, and for not quite too long.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ async function submit(pipeline: string, items: { n: number; block: boolean }[]):
   return rowmill.submit(chaosPipeline(pipeline), items);
 }
 
-test('a loop that is stuck for longer than its lease loses its items to another worker', async () => {
+test('a worker whose event loop is blocked for longer than its lease loses its items to another worker', async () => {
   database.keepIfFailed();
   const items = Array.from({ length: 12 }, (_, n) => ({ n, block: n === 4 }));
   const jobId = await submit('stuck', items);
@@ -61,9 +61,9 @@ test('a loop that is stuck for longer than its lease loses its items to another 
   expect(await attemptsOf(database, jobId)).toEqual([1]);
 });
 
-test('a loop that is blocked for half a lease again and again keeps its lease', async () => {
+test('a worker whose event loop is blocked repeatedly for half a lease keeps its lease', async () => {
   database.keepIfFailed();
-  // Long enough for a starved machine, which adds its own pauses to those of the handler.
+  // Long enough for a starved machine, which adds its own pauses to the handler's.
   const leaseMs = 10_000;
   const items = Array.from({ length: 3 }, (_, n) => ({ n, block: true }));
   const jobId = await submit('blocked', items);

@@ -1,5 +1,5 @@
-// A budget shared by four processes, one of which is killed while it holds a part of it, seen from the service that is
-// paid.
+// Four processes share a budget and one is killed while it holds a part of it. Spending is measured at the paid
+// service.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ const PROCESSES = 4;
 const KILL_AT = 250;
 const DEAREST = 1.2;
 
-test('four processes spend no more than the budget, though one is killed while it holds some of it', async () => {
+test('four processes stay within the budget even if one is killed while it holds a part of it', async () => {
   database.keepIfFailed();
   const random = seededSequence(7);
   const children: Child[] = [];
@@ -41,7 +41,7 @@ test('four processes spend no more than the budget, though one is killed while i
     calls += 1;
     underWay += 1;
     mostUnderWay = Math.max(mostUnderWay, underWay);
-    // It is paid for when it has begun, whether or not anybody hears the answer.
+    // A call is paid for when it starts, even if its answer is lost.
     const price = 0.5 + random() * (DEAREST - 0.5);
     charged += price;
     if (calls === KILL_AT) {
@@ -60,7 +60,7 @@ test('four processes spend no more than the budget, though one is killed while i
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  // Leases that a slow machine does not lose: only the one that is killed is to be taken for dead.
+  // Leases long enough for a slow machine: only the killed process may be taken for dead.
   const leases = { lockFloorMs: 3000, lockCapMs: 3000, resourceLeaseMs: 3000 };
   const settings = { ...CHAOS_SETTINGS, ...leases, resourceSyncMs: 50, controlLookMs: 50 };
   const rowmill = await openRowmill({ databaseUrl: database.url, settings });
@@ -80,7 +80,7 @@ test('four processes spend no more than the budget, though one is killed while i
       }),
     );
   }
-  // All are there before there is anything to do: a late one would find nothing left of the budget.
+  // All workers start before there is work: a late one would find nothing left of the budget.
   await Promise.all(children.map((child) => child.waitFor('ready')));
   const jobId = await rowmill.submit(pipeline, numberedItems(items), { budget: { max: MAX }, outputs: [] });
   const until = async (is: () => Promise<boolean>): Promise<void> => {
@@ -93,16 +93,14 @@ test('four processes spend no more than the budget, though one is killed while i
 
   const [budget] = await rowmill.budgets(jobId);
   const { pausedBecause } = await rowmill.job(jobId);
-  expect(killed, 'void: nobody was killed').not.toBeNull();
-  expect(budget!.lost, 'void: the one that was killed held nothing').toBeGreaterThan(0);
+  expect(killed, 'void: no worker was killed').not.toBeNull();
+  expect(budget!.lost, 'void: the killed worker held nothing').toBeGreaterThan(0);
   expect(mostUnderWay).toBeGreaterThan(SLOTS);
-  // Calls may cost more than expected: that is all by which it is exceeded, for those under way at the end.
+  // The budget may only be exceeded by running calls that cost more than estimated.
   expect(charged).toBeLessThanOrEqual(MAX + PROCESSES * SLOTS * (DEAREST - 1));
-  // What the killed one held counts as spent, whether or not it was paid.
+  // The amount held by the killed worker counts as spent, whether or not it was paid.
   expect(charged + budget!.lost).toBeGreaterThanOrEqual(MAX * 0.9);
-  expect(charged, 'nothing was paid that is not counted').toBeLessThanOrEqual(
-    budget!.spent + budget!.lost + 1e-6,
-  );
+  expect(charged, 'every payment is counted').toBeLessThanOrEqual(budget!.spent + budget!.lost + 1e-6);
   expect(budget!.reserved).toBe(0);
   expect(pausedBecause).toMatch(
     /^budget of 600 reached: .* spent, of which .* was held by workers that are gone/,
@@ -112,7 +110,7 @@ test('four processes spend no more than the budget, though one is killed while i
   await rowmill.resume(jobId);
   const summary = await whenFinished(rowmill, jobId);
   expect(summary.counts.DONE).toBe(items);
-  // What the killed one paid for is in no result.
+  // Payments of the killed worker are in no result.
   expect(summary.cost + summary.fencedCost).toBeLessThanOrEqual(charged + 1e-6);
   expect(charged - summary.cost - summary.fencedCost).toBeLessThanOrEqual(budget!.lost + 1e-6 + 40 * DEAREST);
   const { invariants } = await diagnose(database.url, { jobId });

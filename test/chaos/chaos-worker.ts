@@ -1,4 +1,4 @@
-// Starts worker-child.mjs with what a chaos test wants of it, and reads what it says.
+// Starts worker-child.mjs with the options of a chaos test, and reads the events it prints.
 import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
@@ -11,7 +11,7 @@ export type ChaosHandler =
   | { kind: 'hold'; from: number }
   | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
   | { kind: 'block'; ms: number }
-  /** Until this file is there. */
+  /** Blocks until this file exists. */
   | { kind: 'block'; untilFile: string }
   | { kind: 'pay'; url: string }
   | { kind: 'emit'; perItem: number; keys: number }
@@ -24,12 +24,12 @@ export interface ChaosWorkerOptions {
   pipeline: string;
   handler?: ChaosHandler;
   concurrency?: number;
-  /** Each call needs all of them; with `isKeyed`, by the host of its row. */
+  /** Each call needs all of them; with `isKeyed`, keyed by the host of its row. */
   resources?: Record<string, DeclaredLimits>;
   isKeyed?: boolean;
   timeoutMs?: number;
   settings?: Partial<Settings>;
-  /** As in ROWMILL_FAULT_POINTS. */
+  /** In the format of ROWMILL_FAULT_POINTS. */
   faultPoints?: string;
   env?: Record<string, string>;
   nodeArgs?: string[];
@@ -50,7 +50,7 @@ export const CHAOS_SETTINGS = {
   lockFloorMs: 800,
   lockCapMs: 800,
   finalizeLeaseMs: 800,
-  // Here processes end all the time, whatever they do.
+  // These tests kill processes all the time, so takeovers must not fail a job.
   jobMaxTakeovers: 10_000,
   sweepMs: 100,
   pollMinMs: 20,
@@ -58,7 +58,10 @@ export const CHAOS_SETTINGS = {
   drainMs: 2000,
 } satisfies Partial<Settings>;
 
-/** For those that do not die: where the machine is slow they must not be taken for dead, which costs their items a crash. */
+/**
+ * For workers that are not killed: a slow machine must not make them look dead, which would count as a crash of their
+ * items.
+ */
 export const LONG_LEASES = { lockFloorMs: 60_000, lockCapMs: 60_000 } satisfies Partial<Settings>;
 
 const SCRIPT = new URL('worker-child.mjs', import.meta.url);
@@ -85,7 +88,7 @@ export interface ChaosSlicesOptions
   durationMs: number;
 }
 
-/** A process that runs slices of one job to its end. */
+/** Starts a process that runs slices of one job until it is finished. */
 export function startChaosSlices({ settings, ...rest }: ChaosSlicesOptions): Child {
   const config = {
     handler: { kind: 'work' },
@@ -109,7 +112,7 @@ export function startChaosIngest(options: ChaosIngestOptions): Child {
   });
 }
 
-/** A command that acts on a job. */
+/** Starts a command that acts on a job. */
 export function startChaosCommand(options: {
   task: 'cancel' | 'reprocess';
   databaseUrl: string;
@@ -141,7 +144,7 @@ export function startChaosFileIngest(options: ChaosFileOptions): Child {
   });
 }
 
-/** Fault points that other tests kill at. */
+/** Fault points of reading a file. */
 export const FILE_INGEST_POINTS = [
   'ingest.file_stored',
   'ingest.before_commit',
@@ -153,7 +156,10 @@ export async function workerIdOf(child: Child): Promise<string> {
   return (await child.waitFor('worker')).workerId as string;
 }
 
-/** What the test hands jobs in with: only its name and phase matter, the children bring the handlers. */
+/**
+ * The pipeline that tests submit jobs with. Only its name and phase matter: the child processes have their own
+ * handlers.
+ */
 export function chaosPipeline(name: string): Pipeline {
   return definePipeline({ name, phases: [{ name: 'only', run: async (input) => ({ n: input.n }) }] });
 }
@@ -162,7 +168,7 @@ export function numberedItems(count: number): { n: number }[] {
   return Array.from({ length: count }, (_, n) => ({ n }));
 }
 
-/** Calls per seq, over all the children given. */
+/** Calls per seq, over all the given children. */
 export function callsPerSeq(...children: Child[]): Map<number, number> {
   const calls = new Map<number, number>();
   for (const child of children) {

@@ -1,4 +1,4 @@
-// What must hold for a job that has ended, whatever happened on the way.
+// Checks that must hold for every finished job, whatever happened before.
 import { expect } from 'vitest';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -59,7 +59,7 @@ export async function checkFinishedJob(
   expect(told, 'one event').toHaveLength(1);
 }
 
-/** Charged attempts of the results: nobody pays for somebody else's crash. */
+/** Charged attempts of the results. A crash must not charge the items of other workers. */
 export async function attemptsOf(database: Pick<TestDatabase, 'query'>, jobId: string): Promise<number[]> {
   const rows = await database.query<{ attempt: number }>(
     'select distinct attempt from results where job_id = $1 order by 1',

@@ -1,4 +1,4 @@
-// Workers whose clocks are two hours apart. Leases follow the database's clock, so nobody notices.
+// Workers whose clocks are two hours apart. Leases follow the database's clock, so the skew has no effect.
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
@@ -21,14 +21,14 @@ afterEach(killAll);
 
 const ITEMS = 8;
 const HOUR_MS = 3_600_000;
-// Long enough for a starved machine: with one second leases are lost there without any skew.
+// Long enough for a starved machine: leases of one second are lost there without any skew.
 const LEASE_MS = 10_000;
 
 function startShifted(shiftMs: number, pipeline: string): Child {
   return startChaosWorker({
     databaseUrl: database.url,
     pipeline,
-    // Longer than a lease: an item ends well only if its lease was renewed.
+    // Longer than a lease: an item completes only if its lease was renewed.
     handler: { kind: 'work', minMs: 1.2 * LEASE_MS },
     concurrency: ITEMS,
     settings: { lockFloorMs: LEASE_MS, lockCapMs: LEASE_MS, claimMin: ITEMS },
@@ -43,7 +43,7 @@ const HOLDERS = [
 ];
 
 test.each(sample(HOLDERS, 1))(
-  'a worker whose clock is $holder keeps its items before one two hours off',
+  'a worker whose clock is $holder keeps its items although the other clock is two hours off',
   async ({ shiftMs }) => {
     database.keepIfFailed();
     const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });

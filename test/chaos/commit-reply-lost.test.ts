@@ -1,5 +1,5 @@
-// The server commits and the connection dies before the client hears of it. The client must find out, not guess:
-// nothing is done twice, nothing is left behind.
+// The server commits and the connection dies before the client receives the reply. The client must check what happened
+// instead of guessing: nothing is done twice and nothing is left behind.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
@@ -15,7 +15,7 @@ import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 
 const database = useTestDatabase();
 const ITEMS = 60;
-// A lease that runs out would hide what is tested here: everything has to end long before it.
+// An expiring lease would hide the bugs tested here, so every test finishes long before that.
 const SETTINGS = {
   ...CHAOS_SETTINGS,
   lockFloorMs: 60_000,
@@ -106,7 +106,7 @@ const CUTS: Cut[] = [
     name: 'the move to finalizing',
     reply: /UPDATE 1/,
     cut: (p) => p.cutOnReply({ match: has(`set state = 'FINALIZING'`) }),
-    // One flush, so that the first try to end the job is the one that does.
+    // One flush, so that the first attempt to finalize the job succeeds.
     settings: { claimMin: ITEMS, claimMax: ITEMS, flushMaxItems: ITEMS, flushMaxDelayMs: 60_000 },
   },
   {
@@ -121,7 +121,7 @@ const CUTS: Cut[] = [
   },
 ];
 
-test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) => {
+test.each(CUTS)('every item runs once if the reply to $name is lost', async ({ cut, reply, settings }) => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = cut(proxy);
@@ -130,7 +130,7 @@ test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) =
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to a reprocess is lost: its rows wait once, and the caller hears of it', async () => {
+test('a reprocess whose reply is lost queues its rows once and returns its result', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   await startWorker();
@@ -145,7 +145,7 @@ test('the reply to a reprocess is lost: its rows wait once, and the caller hears
   expect([...calls.values()].every((count) => count === 2)).toBe(true);
 });
 
-test('the flush dies before its commit, three times', async () => {
+test('every item runs once if the connection of a flush dies before its commit, three times', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = proxy.cutBeforeCommit({ match: has('copy results'), times: 3 });
@@ -154,7 +154,7 @@ test('the flush dies before its commit, three times', async () => {
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to the rows of a flush is lost in the middle of its transaction', async () => {
+test('every item runs once if the reply to the rows of a flush is lost in the middle of its transaction', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = proxy.cutOnReply({ match: has('copy results'), times: 2 });
@@ -163,7 +163,7 @@ test('the reply to the rows of a flush is lost in the middle of its transaction'
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to an ingest batch is lost, at its rows and at its commit', async () => {
+test('an ingest batch is stored once if the replies to its rows and its commit are lost', async () => {
   database.keepIfFailed();
   const { jobId } = await rowmill.createJob(pipeline);
   const atRows = proxy.cutOnReply({ match: has('copy items') });
@@ -181,7 +181,7 @@ test('the reply to an ingest batch is lost, at its rows and at its commit', asyn
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to creating a job is lost', async () => {
+test('a job is created once if the reply is lost', async () => {
   database.keepIfFailed();
   const fired = proxy.cutAfterCommit({ match: has('insert into jobs') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
@@ -192,7 +192,7 @@ test('the reply to creating a job is lost', async () => {
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to sealing a job is lost', async () => {
+test('a job is sealed once if the reply is lost', async () => {
   database.keepIfFailed();
   const fired = proxy.cutAfterCommit({ match: has('set sealed_at = now()') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
@@ -202,7 +202,7 @@ test('the reply to sealing a job is lost', async () => {
   await expectWholeAndOnce(jobId);
 });
 
-test('the replies to a pause and a resume are lost: their events and audit rows are there once', async () => {
+test('a pause and a resume whose replies are lost have one event and one audit row each', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const pause = proxy.cutAfterCommit({ match: has(`set state = 'PAUSED'`) });
@@ -220,7 +220,7 @@ test('the replies to a pause and a resume are lost: their events and audit rows 
   await expectWholeAndOnce(jobId);
 });
 
-test('the reply to giving items back at a shutdown is lost', async () => {
+test('a shutdown returns all items even if the reply is lost', async () => {
   database.keepIfFailed();
   const never = new Promise(() => {});
   const stubborn = definePipeline({
@@ -241,7 +241,7 @@ test('the reply to giving items back at a shutdown is lost', async () => {
   expect(held).toEqual([]);
 });
 
-test('all connections are reset after every flush', async () => {
+test('every item runs once if all connections are reset after every flush', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const { events, settings } = contextOf(rowmill);
@@ -250,7 +250,7 @@ test('all connections are reset after every flush', async () => {
     resets += proxy.resetAll();
   });
   await startWorker();
-  // The one that watches must not be hit.
+  // The connection that waits for the job must not be reset.
   await rowmill.close();
   rowmill = await openRowmill({ databaseUrl: database.url, settings, events });
   await expectWholeAndOnce(jobId);

@@ -1,6 +1,6 @@
-// Several processes feed the same entities of one counter from jobs with different scopes, the first time and again, and
-// some of them are killed: before and after the commit of a flush, and in the middle of a reprocess. Nobody deadlocks, and
-// every number is what a recount of the rows says, while a counter check looks for drift and repairs what was planted.
+// Several processes feed the same entities of one counter from jobs with different scopes, on the first run and on
+// reruns, and some are killed: before and after the commit of a flush, and in the middle of a reprocess. No process
+// deadlocks, and every number equals a recount of the rows, while a counter check finds and repairs planted drift.
 import { afterEach, expect, test } from 'vitest';
 import { checkCounters } from '../../src/engine/counters/check-counters.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
@@ -29,7 +29,7 @@ function rowsOf(scope: string, mode?: 'replace'): object[] {
   }));
 }
 
-/** As the handler `count` feeds them. */
+/** Expected counts, by the rule of the handler `count`. */
 function expectedOf(scopes: readonly string[], generation = 1): Record<string, string> {
   const expected: Record<string, [number, number]> = {};
   for (const scope of scopes) {
@@ -89,7 +89,7 @@ test.each(sample(['flush.before_commit', 'flush.after_commit', 'handler.after_re
       const ended = Promise.all(jobIds.map((jobId) => whenFinished(rowmill, jobId)));
       let writing = true;
       void ended.finally(() => (writing = false)).catch(() => {});
-      // While they write, right numbers stay right, whatever a check does; and what is planted is found.
+      // A check that runs while they write finds no drift and breaks nothing; planted drift is found.
       while (writing)
         expect(await checkCounters(contextOf(rowmill), { chunkRows: 7, repair: true })).toMatchObject({
           drifted: [],
@@ -102,7 +102,7 @@ test.each(sample(['flush.before_commit', 'flush.after_commit', 'handler.after_re
   },
 );
 
-test('drift that is planted while four processes write is repaired without losing what they add', async () => {
+test('drift planted while four processes write is repaired without losing their writes', async () => {
   database.keepIfFailed();
   await forget();
   await withRowmill(async (rowmill) => {
@@ -113,7 +113,7 @@ test('drift that is planted while four processes write is repaired without losin
     await Promise.race(workers.map((worker) => worker.waitFor('flush.committed')));
     const isThere = `select count(distinct entity)::int as n from counter_entries where entity in ('d1', 'd2', 'd3')`;
     while ((await database.query<{ n: number }>(isThere))[0]!.n < 3);
-    // Rows are locked in the order of their keys, as everything that changes counters does: this is not to deadlock either.
+    // Locks rows in key order like every change of counters, so this must not deadlock either.
     const [planted] = await database.query<{ rows: number }>(
       `with e as materialized (
               select entry_id from counter_entries where entity in ('d1', 'd2')
@@ -144,7 +144,7 @@ test.each([
   ['reprocess.before_commit', 1],
   ['reprocess.after_commit', 2],
 ] as const)(
-  'a reprocess that is killed at %s counts every row as before or anew',
+  'after a reprocess killed at %s every row counts with its old or its new result',
   async (point, generation) => {
     database.keepIfFailed();
     await forget();
@@ -159,7 +159,7 @@ test.each([
         faultPoints: `${point}=kill`,
       });
       expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
-      // Another job feeds and replaces the same entities meanwhile, in a scope of its own.
+      // Meanwhile another job feeds and replaces the same entities, in its own scope.
       const other = await rowmill.submit(PIPELINE, rowsOf('b', 'replace'));
       await whenFinished(rowmill, other);
       expect(await whenFinished(rowmill, jobId)).toMatchObject({ generation });
@@ -174,7 +174,7 @@ test.each([
 );
 
 test.each(sample(['flush.after_commit', 'flush.before_commit'] as const, 1))(
-  'rows of three jobs that run again are counted once when one of four processes dies at %s',
+  'rerun rows of three jobs are counted once when one of four processes dies at %s',
   async (point) => {
     database.keepIfFailed();
     await forget();

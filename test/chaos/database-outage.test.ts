@@ -1,4 +1,5 @@
-// The database goes away under a running worker and comes back: the worker goes on by itself and nothing is lost.
+// The database goes away under a running worker and comes back: the worker continues without a restart and loses
+// nothing.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,12 +23,12 @@ import {
 } from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 
-/** Work of several seconds: a strike must not come too late because the machine is slow. */
+/** Work for several seconds: on a slow machine a strike must not come too late. */
 const ITEMS_PER_STRIKE = 500;
 let folder: string;
 let server: EmbeddedPostgres;
 
-// A server of its own: stopping it must not disturb the other test files.
+// A separate server: stopping it must not disturb the other test files.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rowmill-outage-'));
   server = await startEmbeddedPostgres({ dataDir: folder });
@@ -66,7 +67,7 @@ function workerSessions(): Promise<{ pid: number; application_name: string }[]> 
                 where application_name in ('rowmill claim', 'rowmill flush', 'rowmill control', 'rowmill lease keeper', 'rowmill listener')`);
 }
 
-/** Runs a job, strikes `strikes` times while it is under way, and checks that the same process finished it. */
+/** Runs a job, strikes `strikes` times while it runs, and checks that the same process finished it. */
 async function strikeDuringJob(name: string, strikes: number, strike: () => Promise<void>): Promise<Child> {
   const pipeline = chaosPipeline(name);
   const items = strikes * ITEMS_PER_STRIKE;
@@ -78,7 +79,7 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
     pipeline: name,
     handler: { kind: 'work', minMs: 10, maxMs: 30 },
     concurrency: 4,
-    // The lease must outlive the outage, or items are rightly run a second time.
+    // The lease must outlive the outage, otherwise items are rightly run a second time.
     settings: { claimMin: 20, claimMax: 20, flushMaxDelayMs: 20, lockFloorMs: 30_000, lockCapMs: 30_000 },
   });
   for (let struck = 1; struck <= strikes; struck += 1) {
@@ -87,7 +88,7 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
     let seen = 0;
     await worker.waitFor('flush.committed', () => ++seen > before);
     const openItems = await query('select 1 from spans where job_id = $1', [jobId]);
-    expect(openItems.length, `void: the work was over before strike ${struck}`).toBeGreaterThan(0);
+    expect(openItems.length, `void: the work was finished before strike ${struck}`).toBeGreaterThan(0);
     await strike();
   }
   await serverAnswers();
@@ -100,7 +101,7 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
   return worker;
 }
 
-test('all sessions of the worker are terminated, again and again', async () => {
+test('a worker continues after all its sessions are terminated, repeatedly', async () => {
   const worker = await strikeDuringJob('terminated', depth(2, 4), async () => {
     const sessions = await workerSessions();
     expect(sessions, 'void: there was nothing to terminate').not.toEqual([]);
@@ -111,7 +112,7 @@ test('all sessions of the worker are terminated, again and again', async () => {
   expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
 });
 
-test('the server is stopped and started in the middle', async () => {
+test('a worker continues after the server is stopped and started', async () => {
   let refused = false;
   const worker = await strikeDuringJob('restarted', 1, async () => {
     const { url } = server;
@@ -128,19 +129,19 @@ test('the server is stopped and started in the middle', async () => {
   expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
 });
 
-test('one backend is killed with SIGKILL, and the server goes through crash recovery', async () => {
+test('a worker continues after a backend is killed with SIGKILL and the server recovers', async () => {
   const worker = await strikeDuringJob('crashed', 2, async () => {
     const sessions = await workerSessions();
     const bulk = sessions.find(({ application_name }) => application_name === 'rowmill flush');
     if (!bulk) throw new Error('void: the worker has no connection');
-    // The server ends all sessions when it notices: until this one is gone it still answers as if nothing had happened.
+    // The server ends all sessions when it notices the kill. Until this one is closed it still answers normally.
     const witness = new pg.Client({ connectionString: server.url });
     await witness.connect();
     const noticed = new Promise<void>((resolve) => {
       witness.on('error', () => {});
       witness.on('end', () => resolve());
     });
-    // A backend of the server that this file has started.
+    // A backend of the server that this file started.
     process.kill(bulk.pid, 'SIGKILL');
     await noticed;
   });

@@ -1,4 +1,4 @@
-// kill -9 of the postmaster of an embedded server: its owner, or the next process that uses it, starts another one.
+// kill -9 of the postmaster of an embedded server: its owner, or the next process that uses it, restarts it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await killAll();
   for (const stranger of strangers.splice(0)) stranger.kill('SIGKILL');
-  // A test that failed may have left its server.
+  // A failed test may have left its server running.
   for (let index = 1; index <= folders; index += 1) {
     const left = await findPostmaster(join(base, `data-${index}`, 'pgdata')).catch(() => null);
     if (left !== null) process.kill(left.identity.pid, 'SIGQUIT');
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 afterAll(() => rm(base, { recursive: true, force: true, maxRetries: 10 }));
 
-/** initdb takes longer than a copy. */
+/** Copies a template, which is faster than initdb. */
 async function newFolder(): Promise<string> {
   folders += 1;
   const dataDir = join(base, `data-${folders}`);
@@ -62,7 +62,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** The data is there, and so are the settings of the owner. */
+/** The data and the owner's settings are still there. */
 async function expectWhole(url: string): Promise<void> {
   expect(await query(url, 'select n from kept')).toEqual([{ n: 1 }]);
   expect(await query(url, 'show work_mem')).toEqual([{ work_mem: '7MB' }]);
@@ -79,7 +79,7 @@ async function killPostmaster(dataDir: string): Promise<ProcessIdentity> {
   return postmaster;
 }
 
-/** As if another process had got the number of the dead postmaster: its pid file names one that lives. */
+/** Simulates pid reuse: the pid file of the dead postmaster names a living process. */
 async function reuseNumberOf({ pid }: ProcessIdentity, dataDir: string): Promise<void> {
   const { uid, gid } = await stat(join(dataDir, 'pgdata'));
   const stranger = spawn('sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
@@ -95,7 +95,7 @@ function child(does: 'own' | 'join', dataDir: string): Child {
   return startChild({ script, args: [does, dataDir, JSON.stringify(settings)] });
 }
 
-test('its owner starts another one, on the same address and with the same settings', async () => {
+test('the owner of a killed server restarts it with the same address and settings', async () => {
   const dataDir = await newFolder();
   const log = new EventEmitter();
   const server = await startEmbeddedPostgres({ dataDir, settings, onLog: (line) => log.emit(line) });
@@ -108,12 +108,12 @@ test('its owner starts another one, on the same address and with the same settin
 });
 
 test.runIf(onLinux)(
-  'of two processes that join one starts it, both use it, and its owner stops it',
+  'of two processes that join a killed server one restarts it, both use it, and its owner stops it',
   async () => {
     const dataDir = await newFolder();
     const owner = child('own', dataDir);
     const { url } = (await owner.waitFor('started')) as unknown as { url: string };
-    // An owner that does not get to look after its server.
+    // A frozen owner cannot restart its server.
     owner.kill('SIGSTOP');
     await reuseNumberOf(await killPostmaster(dataDir), dataDir);
 
@@ -133,14 +133,14 @@ test.runIf(onLinux)(
   },
 );
 
-test('a process that joins one that is about to leave is told that it can have the folder', async () => {
+test('a process that joins while the owner stops gets the running server, or learns that the folder is free', async () => {
   const dataDir = await newFolder();
   const owner = await startEmbeddedPostgres({ dataDir });
   expect(await joinEmbeddedPostgres({ dataDir })).toBe(owner.url);
   const stopped = owner.stop();
   const joined = await joinEmbeddedPostgres({ dataDir });
   await stopped;
-  // Whichever was first, nobody has started what its owner wanted to stop.
+  // In either order, the server that the owner stopped was not started again.
   expect([owner.url, null]).toContain(joined);
   expect(await findPostmaster(join(dataDir, 'pgdata'))).toBeNull();
   expect(await joinEmbeddedPostgres({ dataDir })).toBeNull();

@@ -1,4 +1,4 @@
-// Four processes emit the same items at once, and one of them is killed: each key becomes one item, whoever brings it.
+// Four processes emit the same items concurrently, and one of them is killed: each key becomes one item.
 import { afterEach, expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { killAll } from '../support/child-process.ts';
@@ -13,7 +13,7 @@ afterEach(killAll);
 const PARENTS = 400;
 const KEYS = 300;
 
-test('each key once and the count exact', async () => {
+test('each emitted key becomes one item, and the count is exact', async () => {
   database.keepIfFailed();
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
   const pipeline = chaosPipeline('emit');
@@ -28,7 +28,7 @@ test('each key once and the count exact', async () => {
   );
   await Promise.all(workers.map((worker) => worker.waitFor('ready')));
   const jobId = await rowmill.submit(pipeline, numberedItems(PARENTS));
-  // Whoever was first: on a busy machine one of them may come too late for any of it.
+  // Any process may emit a key first; on a busy machine one may come too late to emit anything.
   const victim = await Promise.race(workers.map((each) => each.waitFor('flush.committed').then(() => each)));
   victim.kill('SIGKILL');
   const summary = await whenFinished(rowmill, jobId);

@@ -1,5 +1,5 @@
-// Handlers that do what handlers must not do, each with the end that its item, and only its item, must come to.
-// They run in worker-child.mjs; hostile-handlers.test.ts compares.
+// Misbehaving handlers, each with the result that its item, and only its item, must get. They run in worker-child.mjs;
+// hostile-handlers.test.ts compares.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, notFound, retryLater, skip } from '../../dist/index.js';
 
@@ -89,14 +89,14 @@ export const HOSTILE_CASES = {
     ...ERROR(),
   },
   'never resolves': { run: () => new Promise(() => {}), ...ERROR('timeout', /200 ms/) },
-  'resolves after its time is over': {
+  'resolves after its timeout': {
     async run() {
       await sleep(400);
       return { late: true };
     },
     ...ERROR('timeout', /200 ms/),
   },
-  'rejects after its time is over': {
+  'rejects after its timeout': {
     async run() {
       await sleep(400);
       throw new Error('late');
@@ -180,7 +180,7 @@ export const HOSTILE_CASES = {
     ...ERROR(),
   },
   'returns a proxy that throws': { run: returns(bristling), ...ERROR() },
-  'returns a number that JSON cannot say': {
+  'returns a number that JSON cannot represent': {
     run: returns(() => [Number.POSITIVE_INFINITY, -0, 1e308]),
     ...DONE([null, 0, 1e308]),
   },
@@ -191,10 +191,10 @@ export const HOSTILE_CASES = {
     errorClass: 'not_found',
     message: /gone/,
   },
-  'says that it failed': { run: () => fail('no way'), ...ERROR('permanent', /no way/) },
+  'returns an error as its result': { run: () => fail('no way'), ...ERROR('permanent', /no way/) },
 };
 
-/** Each of these has its own process in the test: an error in our own code would end it. */
+/** Each case has its own process in the test: an error in our own code would kill it. */
 export const HOSTILE_CASES_ALONE = {
   'an error whose message is an object': {
     run: rejects(() => Object.assign(new Error('x'), { message: { detail: 'from a service' } })),
@@ -216,7 +216,7 @@ export const HOSTILE_CASES_ALONE = {
     run: rejects(() => Object.assign(new Error('x'), { headers: { 'retry-after-ms': Object.create(null) } })),
     ...ERROR(),
   },
-  'a result whose prototype cannot be asked for': {
+  'a result whose prototype cannot be read': {
     run: returns(
       () =>
         new Proxy(
@@ -241,11 +241,11 @@ export const HOSTILE_CASES_ALONE = {
   },
   'retryLater after NaN': { run: () => retryLater({ afterMs: Number.NaN }), status: 'ERROR', message: /./ },
   'retryLater after a text': { run: () => retryLater({ afterMs: 'soon' }), status: 'ERROR', message: /./ },
-  'a classify that names no class': {
+  'a classify that returns an unknown class': {
     run: rejects(() => Object.assign(new Error('x'), { classified: { class: 'bogus' } })),
     ...ERROR('permanent'),
   },
-  'a classify that takes the message away': {
+  'a classify that removes the message': {
     run: rejects(() => Object.assign(new Error('x'), { classified: { message: undefined } })),
     ...ERROR('permanent'),
   },

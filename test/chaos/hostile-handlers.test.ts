@@ -1,5 +1,5 @@
-// Whatever a handler throws or returns is the business of its item: the neighbours in the same lease and the same
-// flush end well, and the process lives.
+// Anything a handler throws or returns affects only its own item: the neighbours in the same lease and the same flush
+// complete, and the process survives.
 import { afterEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
@@ -23,7 +23,7 @@ interface ResultRow {
   result: unknown;
 }
 
-/** One job in which every hostile item stands between two good ones. */
+/** Runs one job in which every hostile item is between two good ones. */
 async function runHostileJob(pipeline: string, names: string[]): Promise<ResultRow[]> {
   rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
   const items = names.flatMap((hostile, n) => [{ n }, { n, hostile }, { n }]);
@@ -64,7 +64,7 @@ function expectEnd(row: ResultRow, expected: HostileCase): void {
   expect.soft(row.error?.length ?? 0, `${row.name}: length of the error`).toBeLessThan(8192);
 }
 
-test('hostile handlers harm nobody but themselves', async () => {
+test('hostile handlers harm only their own items', async () => {
   database.keepIfFailed();
   const names = Object.keys(HOSTILE_CASES);
   const rows = await runHostileJob('hostile', names);
@@ -80,7 +80,7 @@ test('hostile handlers harm nobody but themselves', async () => {
   expect(stored!.bytes.equals(Buffer.from(EMOJI))).toBe(true);
 });
 
-test.each(Object.entries(HOSTILE_CASES_ALONE))('%s', async (name, expected) => {
+test.each(Object.entries(HOSTILE_CASES_ALONE))('a worker survives %s', async (name, expected) => {
   const rows = await runHostileJob(`alone-${Object.keys(HOSTILE_CASES_ALONE).indexOf(name)}`, [name]);
   expect(rows.map((row) => row.status)).toEqual(['DONE', expected.status, 'DONE']);
   expectEnd(rows[1]!, expected);

@@ -1,5 +1,5 @@
-// Kills a process at every named fault point, at a later passage; in the deep lane at its first one too. Whoever comes next finds a
-// state from which every item ends exactly once.
+// Kills a process at every named fault point, at a later passage; in the deep lane at the first passage too. The next
+// process finds a state from which every item gets exactly one result.
 import { afterEach, expect, test } from 'vitest';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
@@ -26,7 +26,7 @@ afterEach(killAll);
 
 const ITEMS = 40;
 const SMALL_STEPS = { ...CHAOS_SETTINGS, claimMin: 5, claimMax: 5, flushMaxItems: 5, flushMaxDelayMs: 5 };
-/** Whether the process that dies there still holds items. */
+/** `holdsItems`: whether the process that dies there still holds items. */
 const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems: boolean }>> = {
   'claim.after_commit': { passages: [1, 4], holdsItems: true },
   'handler.after_return': { passages: [1, 23], holdsItems: true },
@@ -39,7 +39,7 @@ const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems
 };
 const INGEST_POINTS: FaultPoint[] = ['ingest.before_commit', 'ingest.after_commit'];
 const RESCUE_POINT: FaultPoint = 'rescue.before_commit';
-/** The generation that the job is at when the process that reprocesses it dies there. */
+/** The job's generation when the process that reprocesses it dies there. */
 const REPROCESS_POINTS = { 'reprocess.before_commit': 1, 'reprocess.after_commit': 2 } as const;
 
 async function withRowmill(work: (rowmill: Rowmill) => Promise<void>): Promise<void> {
@@ -66,7 +66,8 @@ test('every fault point is exercised here', () => {
     ...FILE_INGEST_POINTS,
     RESCUE_POINT,
   ];
-  // Those of watched sources: kill-source-poller.test.ts; of cancellations: kill-in-cancel.test.ts.
+  // Watched sources: kill-source-poller.test.ts; cancellations: kill-in-cancel.test.ts; webhooks:
+  // webhook-delivery.test.ts.
   const points = FAULT_POINTS.filter((point) => !/^(source|cancel|webhook|callback)\./.test(point));
   expect([...new Set(exercised)].sort()).toEqual([...points].sort());
 });
@@ -79,77 +80,84 @@ const cases = Object.entries(WORKER_POINTS).flatMap(([point, { passages, holdsIt
   })),
 );
 
-test.each(cases)('killed at $point, passage $passage', async ({ point, passage, holdsItems }) => {
-  database.keepIfFailed();
-  await withRowmill(async (rowmill) => {
-    const pipeline = chaosPipeline(`${point}-${passage}`);
-    const jobIds = [
-      await rowmill.submit(pipeline, numberedItems(ITEMS)),
-      await rowmill.submit(pipeline, numberedItems(ITEMS)),
-    ];
-    const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
-    const victim = startChaosWorker({ ...shared, faultPoints: `${point}=kill@${passage}` });
-    const workerId = await workerIdOf(victim);
-    await expectKilledAt(victim, point);
-    const held = await Promise.all(jobIds.map((jobId) => heldItems(database, jobId, workerId)));
-    if (holdsItems) expect(Math.max(...held), 'void: nothing was in flight').toBeGreaterThan(0);
+test.each(cases)(
+  'every item gets one result after a kill at $point, passage $passage',
+  async ({ point, passage, holdsItems }) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const pipeline = chaosPipeline(`${point}-${passage}`);
+      const jobIds = [
+        await rowmill.submit(pipeline, numberedItems(ITEMS)),
+        await rowmill.submit(pipeline, numberedItems(ITEMS)),
+      ];
+      const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
+      const victim = startChaosWorker({ ...shared, faultPoints: `${point}=kill@${passage}` });
+      const workerId = await workerIdOf(victim);
+      await expectKilledAt(victim, point);
+      const held = await Promise.all(jobIds.map((jobId) => heldItems(database, jobId, workerId)));
+      if (holdsItems) expect(Math.max(...held), 'void: nothing was in flight').toBeGreaterThan(0);
 
-    const second = startChaosWorker(shared);
-    for (const jobId of jobIds) {
-      await whenFinished(rowmill, jobId);
-      await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
-      expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
-    }
-    await second.waitFor('ready');
-    second.kill('SIGTERM');
-    expect(await second.exited).toEqual({ code: 0, signal: null });
-  });
-});
+      const second = startChaosWorker(shared);
+      for (const jobId of jobIds) {
+        await whenFinished(rowmill, jobId);
+        await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+        expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
+      }
+      await second.waitFor('ready');
+      second.kill('SIGTERM');
+      expect(await second.exited).toEqual({ code: 0, signal: null });
+    });
+  },
+);
 
-test.each(isDeep ? [1, 2] : [2])('killed at rescue.before_commit, passage %i', async (passage) => {
-  database.keepIfFailed();
-  await withRowmill(async (rowmill) => {
-    const pipeline = chaosPipeline(`rescue-${passage}`);
-    const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-    // Two workers that are gone; the second lease runs out when the first is rescued, so each is a rescue of its own.
-    for (const leaseMs of [1, 3_600_000]) {
-      const context = contextOf(rowmill);
-      const claim = await claimItems(context.db, {
-        jobId,
-        phase: 0,
-        maxItems: 8,
-        maxBytes: 1e6,
-        workerId: crypto.randomUUID(),
-        token: crypto.randomUUID(),
-        leaseMs,
-        suspects: false,
-      });
-      expect(claim?.itemCount).toBe(8);
-    }
-    const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
-    const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
-    if (passage === 2) {
-      await victim.waitFor('lease.rescued');
+test.each(isDeep ? [1, 2] : [2])(
+  'every item gets one result after a kill at rescue.before_commit, passage %i',
+  async (passage) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const pipeline = chaosPipeline(`rescue-${passage}`);
+      const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+      // Two workers that are gone. The second lease expires only after the first was rescued, so there are two rescues.
+      for (const leaseMs of [1, 3_600_000]) {
+        const context = contextOf(rowmill);
+        const claim = await claimItems(context.db, {
+          jobId,
+          phase: 0,
+          maxItems: 8,
+          maxBytes: 1e6,
+          workerId: crypto.randomUUID(),
+          token: crypto.randomUUID(),
+          leaseMs,
+          suspects: false,
+        });
+        expect(claim?.itemCount).toBe(8);
+      }
+      const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
+      const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
+      if (passage === 2) {
+        await victim.waitFor('lease.rescued');
+        await database.query(
+          `update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`,
+          [jobId],
+        );
+      }
+      await expectKilledAt(victim, RESCUE_POINT);
       await database.query(
-        `update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`,
+        'update spans set expires_at = now() where job_id = $1 and worker_id is not null',
         [jobId],
       );
-    }
-    await expectKilledAt(victim, RESCUE_POINT);
-    await database.query('update spans set expires_at = now() where job_id = $1 and worker_id is not null', [
-      jobId,
-    ]);
-    expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
+      expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
 
-    startChaosWorker(shared);
-    await whenFinished(rowmill, jobId);
-    await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
-    expect(await attemptsOf(database, jobId)).toEqual([1]);
-  });
-});
+      startChaosWorker(shared);
+      await whenFinished(rowmill, jobId);
+      await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+      expect(await attemptsOf(database, jobId)).toEqual([1]);
+    });
+  },
+);
 
 test.each(Object.entries(REPROCESS_POINTS))(
-  'a reprocess killed at %s is whole or not at all',
+  'a reprocess killed at %s takes effect completely or not at all',
   async (point, generation) => {
     database.keepIfFailed();
     await withRowmill(async (rowmill) => {
@@ -175,7 +183,7 @@ const ingestCases = INGEST_POINTS.flatMap((point) =>
 );
 
 test.each(ingestCases)(
-  'an ingest killed at $point, passage $passage, goes on where it was',
+  'an ingest killed at $point, passage $passage, resumes where it stopped',
   async (fault) => {
     database.keepIfFailed();
     await withRowmill(async (rowmill) => {

@@ -1,5 +1,5 @@
-// Kills the process that reads a file at every point of the way; the same command again finds its job and goes on
-// where it was, and so does a worker that knows the pipeline.
+// Kills the process that reads a file at every fault point. Running the same command again finds the job and resumes
+// it, and so does a worker that knows the pipeline.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,51 +39,54 @@ const cases = FILE_INGEST_POINTS.flatMap((point) =>
   })),
 );
 
-test.each(cases)('killed at $point, passage $passage, the file is read on', async ({ point, passage }) => {
-  database.keepIfFailed();
-  const pipeline = `${point}-${passage}-${newId()}`;
-  const file = join(folder, `${pipeline}.csv`);
-  // Its own content: the same bytes would be the same job.
-  writeFileSync(file, `n,${pipeline}\n${LINES.join('\n')}\n`);
-  const shared = { databaseUrl: database.url, pipeline, file, settings: SETTINGS };
-  const victim = startChaosFileIngest({ ...shared, faultPoints: `${point}=kill@${passage}` });
-  expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
-  expect(
-    victim.events.filter(({ event }) => event === 'fault'),
-    'void',
-  ).toMatchObject([{ name: point }]);
+test.each(cases)(
+  'after a kill at $point, passage $passage, the rest of the file is read',
+  async ({ point, passage }) => {
+    database.keepIfFailed();
+    const pipeline = `${point}-${passage}-${newId()}`;
+    const file = join(folder, `${pipeline}.csv`);
+    // The content is unique: the same bytes would be the same job.
+    writeFileSync(file, `n,${pipeline}\n${LINES.join('\n')}\n`);
+    const shared = { databaseUrl: database.url, pipeline, file, settings: SETTINGS };
+    const victim = startChaosFileIngest({ ...shared, faultPoints: `${point}=kill@${passage}` });
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(
+      victim.events.filter(({ event }) => event === 'fault'),
+      'void',
+    ).toMatchObject([{ name: point }]);
 
-  const rowmill = await openRowmill({ databaseUrl: database.url, settings: SETTINGS });
-  try {
-    const before = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [
-      pipeline,
-    ]);
-    expect(before).toHaveLength(point === 'ingest.file_stored' ? 0 : 1);
-    if (passage === 1 && point === 'ingest.file_stored') {
-      const second = startChaosFileIngest(shared);
-      expect(await second.exited, second.stderrTail).toEqual({ code: 0, signal: null });
+    const rowmill = await openRowmill({ databaseUrl: database.url, settings: SETTINGS });
+    try {
+      const before = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [
+        pipeline,
+      ]);
+      expect(before).toHaveLength(point === 'ingest.file_stored' ? 0 : 1);
+      if (passage === 1 && point === 'ingest.file_stored') {
+        const second = startChaosFileIngest(shared);
+        expect(await second.exited, second.stderrTail).toEqual({ code: 0, signal: null });
+      }
+      // Any worker resumes when the lease of the dead reader has expired.
+      startChaosWorker({ databaseUrl: database.url, pipeline, settings: SETTINGS });
+      const [job] = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [
+        pipeline,
+      ]);
+      const jobId = job!.job_id;
+      await whenFinished(rowmill, jobId);
+      await checkFinishedJob(database, jobId, { counts: { DONE: ACCEPTED.length } });
+      const items = await database.query<{ n: string }>(
+        `select input ->> 'n' as n from items where job_id = $1 order by seq`,
+        [jobId],
+      );
+      expect(items.map(({ n }) => Number(n))).toEqual(ACCEPTED);
+      const rejected = await database.query(
+        'select line::int from rejected_rows where job_id = $1 order by ordinal',
+        [jobId],
+      );
+      expect(rejected).toEqual([{ line: 15 }, { line: 65 }, { line: 115 }, { line: 122 }, { line: 165 }]);
+      const done = await rowmill.job(jobId);
+      expect(done.ingestReport).toMatchObject({ read: ROWS, stored: ACCEPTED.length, rejected: 5 });
+    } finally {
+      await rowmill.close();
     }
-    // Any worker reads on when the lease of the dead reader is over.
-    startChaosWorker({ databaseUrl: database.url, pipeline, settings: SETTINGS });
-    const [job] = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [
-      pipeline,
-    ]);
-    const jobId = job!.job_id;
-    await whenFinished(rowmill, jobId);
-    await checkFinishedJob(database, jobId, { counts: { DONE: ACCEPTED.length } });
-    const items = await database.query<{ n: string }>(
-      `select input ->> 'n' as n from items where job_id = $1 order by seq`,
-      [jobId],
-    );
-    expect(items.map(({ n }) => Number(n))).toEqual(ACCEPTED);
-    const rejected = await database.query(
-      'select line::int from rejected_rows where job_id = $1 order by ordinal',
-      [jobId],
-    );
-    expect(rejected).toEqual([{ line: 15 }, { line: 65 }, { line: 115 }, { line: 122 }, { line: 165 }]);
-    const done = await rowmill.job(jobId);
-    expect(done.ingestReport).toMatchObject({ read: ROWS, stored: ACCEPTED.length, rejected: 5 });
-  } finally {
-    await rowmill.close();
-  }
-});
+  },
+);

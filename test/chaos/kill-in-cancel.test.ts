@@ -1,5 +1,5 @@
-// Kills whoever cancels a job, at every step of it, and workers while a cancellation goes on. Whoever is left, or comes
-// next, brings the job to its one end: every item has one result, and the counts are exact.
+// Kills the canceller of a job at every step, and workers during a cancellation. The remaining or the next process
+// cancels the rest of the job: every item has one result, and the counts are exact.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts';
@@ -26,7 +26,7 @@ afterEach(killAll);
 afterAll(() => rowmill.close());
 
 const ITEMS = 420;
-/** These end before the cancellation; handlers of later ones never return. */
+/** Items that complete before the cancellation; handlers of later items never return. */
 const DONE = 20;
 const NEVER_MS = 600_000;
 const END = { state: 'CANCELLED', counts: { DONE, CANCELLED: ITEMS - DONE } } as const;
@@ -37,7 +37,7 @@ interface Running {
   worker: Child;
 }
 
-/** A job with results, with leases whose handlers run, and with waiting spans. */
+/** Starts a job with results, with leases whose handlers run, and with waiting spans. */
 async function startJob(sweepMs: number): Promise<Running> {
   const pipeline = chaosPipeline(`cancelled-${crypto.randomUUID()}`);
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
@@ -46,7 +46,7 @@ async function startJob(sweepMs: number): Promise<Running> {
     `{[0,${DONE})}`,
     DONE,
   ]);
-  // A step takes 64 spans: of two items each, waiting or leased, they make several steps of a small job.
+  // A step takes 64 spans. Spans of two items, waiting or leased, give even a small job several steps.
   await database.query(
     `insert into spans (job_id, generation, phase, items, item_count, ready_at)
      select $1, 1, 0, int8multirange(int8range(n, n + 2)), 2, 'infinity' from generate_series($2::bigint, $3::bigint - 1, 2) n`,
@@ -99,12 +99,12 @@ function startCanceller(jobId: string, point: FaultPoint, passage: number): Chil
   });
 }
 
-/** Ends the canceller at this point. */
+/** Kills the canceller at this point. */
 async function cancelAndDie(jobId: string, point: FaultPoint, passage = 1): Promise<void> {
   await expectKilledAt(startCanceller(jobId, point, passage), point);
 }
 
-/** False when it came to its end. */
+/** False if the canceller finished. */
 async function cancelUntil(jobId: string, point: FaultPoint, passage: number): Promise<boolean> {
   const canceller = startCanceller(jobId, point, passage);
   if ((await canceller.exited).code === 0) return false;
@@ -146,10 +146,11 @@ test.each(
     1,
   ),
 )(
-  'the canceller is killed at $point, passage $passage, and a worker that holds leases goes on',
+  'after the canceller is killed at $point, passage $passage, a worker that holds leases completes the cancellation',
   async ({ point, passage }) => {
     database.keepIfFailed();
-    // A sweep of the worker may take steps before the canceller does, and leave it none to die at.
+    // A sweep of the worker may take steps before the canceller does and leave it none to die at; then the case is
+    // repeated.
     for (let isVoid = true; isVoid; ) {
       const { jobId, worker } = await startJob(1000);
       isVoid = !(await cancelUntil(jobId, point, passage));
@@ -160,18 +161,18 @@ test.each(
   },
 );
 
-/** One for each state that a canceller can leave behind. */
+/** One case for each state that a canceller can leave behind. */
 const QUICK_POINTS = [...new Map(POINTS.map((each) => [`${each.state} ${each.cancelled}`, each])).values()];
 
 test.each(isDeep ? POINTS : QUICK_POINTS)(
-  'the canceller is killed at $point, passage $passage, so is the worker, and a new one goes on',
+  'after the canceller is killed at $point, passage $passage, and the worker too, a new worker completes the cancellation',
   async ({ point, passage, state, cancelled }) => {
     database.keepIfFailed();
     const { jobId, pipeline, worker } = await startJob(NEVER_MS);
     await cancelAndDie(jobId, point, passage);
     worker.kill('SIGKILL');
     await worker.exited;
-    expect(await stateOf(jobId), 'void: somebody else went on').toBe(state);
+    expect(await stateOf(jobId), 'void: another process continued').toBe(state);
     const { CANCELLED: given = 0 } = await countResults(jobId);
     const all = ITEMS - DONE;
     expect(given === 0 ? 'none' : given === all ? 'all' : 'some').toBe(cancelled);
@@ -181,9 +182,9 @@ test.each(isDeep ? POINTS : QUICK_POINTS)(
   },
 );
 
-describe('while a cancellation goes on', () => {
+describe('during a cancellation', () => {
   test.each(sample(['cancel.after_step', 'cancel.after_begin', 'cancel.before_finalize'] as const, 1))(
-    'and stands still at %s, the worker is killed: the canceller ends the job alone',
+    'that is halted at %s, the worker is killed: the canceller finishes the job alone',
     async (point) => {
       database.keepIfFailed();
       const { jobId, worker } = await startJob(NEVER_MS);
@@ -210,7 +211,7 @@ describe('while a cancellation goes on', () => {
     'finalize.before_commit',
   ] as const;
   test.each(sample(sweepPoints, 2))(
-    'the worker whose sweep took it over is killed at %s, and the next goes on',
+    'the worker whose sweep took over is killed at %s, and the next worker continues',
     async (point) => {
       database.keepIfFailed();
       const { jobId, pipeline, worker } = await startJob(NEVER_MS);
@@ -224,7 +225,7 @@ describe('while a cancellation goes on', () => {
     },
   );
 
-  test('a canceller that stood still while a sweep ended the job changes nothing afterwards', async () => {
+  test('a canceller that was halted while a sweep finished the job changes nothing afterwards', async () => {
     database.keepIfFailed();
     const { jobId } = await startJob(100);
     const canceller = startChaosCommand({

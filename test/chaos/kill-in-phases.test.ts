@@ -1,5 +1,5 @@
-// A process that dies while items are in the middle of a pipeline: each falls back to the last output that was stored,
-// and nothing before it is done again. Handlers note their calls in a file, which Rowmill knows nothing of.
+// A process dies while items are in the middle of a pipeline: each item falls back to its last stored output, and
+// earlier phases are not repeated. Handlers record their calls in a file that Rowmill knows nothing about.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ interface Call {
   idempotencyKey: string;
   nonce: string;
   inThread: boolean;
-  /** What `context.previous` was, as JSON. */
+  /** `context.previous` as JSON. */
   previous: string | null;
 }
 
@@ -61,7 +61,7 @@ interface Stored {
 
 type PipelineName = 'three-run' | 'three-many' | 'three-threads';
 
-/** Where the process dies: in the nth call of a handler, or at the nth passage of a fault point. */
+/** The point of death: the nth call of a handler, or the nth passage of a fault point. */
 type Death = { inCall: number } | { at: FaultPoint; passage: number };
 
 class Case {
@@ -84,7 +84,7 @@ class Case {
     });
   }
 
-  /** Of this job: a worker takes on what another try of the test has left as well. */
+  /** Calls of this job. A worker also runs items that an earlier attempt of the test left. */
   calls(): Call[] {
     return readFileSync(this.callsFile, 'utf8')
       .split('\n')
@@ -100,10 +100,10 @@ class Case {
     await rowmill.sealJob(jobId);
   }
 
-  /** Brings every item to the door of this phase, by a worker that leaves in order. */
+  /** Runs every item up to this phase, with a worker that stops in order. */
   async bringTo(phase: number): Promise<void> {
     if (phase === 0) return;
-    // An item whose lease was lost runs alone, and never comes to it beside handlers that are held.
+    // Long leases: an item whose lease was lost runs alone, and would never run beside handlers that are held.
     const worker = this.start({ HOLD_FROM: String(phase) }, SMALL_STEPS_LONG_LEASES);
     await worker.waitFor('ready');
     await expect
@@ -121,7 +121,7 @@ class Case {
     );
   }
 
-  /** The phase that each unfinished item waits at or was held for. */
+  /** The phase that each unfinished item waits at or is leased for. */
   async phases(): Promise<Map<number, number>> {
     const rows = await database.query<{ seq: number; phase: number }>(
       `select n::int as seq, s.phase from spans s, unnest(s.items) r, generate_series(lower(r), upper(r) - 1) n
@@ -132,7 +132,7 @@ class Case {
   }
 }
 
-/** Until then a transaction whose client is gone may still commit. */
+/** Waits until the sessions of dead clients are gone: until then their transactions may still commit. */
 async function whenForgotten(): Promise<void> {
   await expect
     .poll(() =>
@@ -187,27 +187,27 @@ async function expectFallBack(
   expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
   expect(after.calls.every((call) => call.inThread === inThread)).toBe(true);
 
-  // What was stored before the death is what is stored now, to the letter, and nobody was called for it again.
+  // Outputs stored before the death are unchanged to the letter, and their calls were not repeated.
   const kept = new Map(after.stored.map((row) => [slot(row), row.output]));
   for (const row of before.stored) expect(kept.get(slot(row)), slot(row)).toBe(row.output);
   const storedBefore = new Set(before.stored.map(slot));
   const later = after.calls.slice(before.calls.length);
   expect(later.filter((call) => storedBefore.has(slot(call)))).toEqual([]);
 
-  // A call is repeated only at the phase in which the item was when the process died.
+  // A call is repeated only at the phase that the item was in when the process died.
   const calledBefore = new Set(before.calls.map(slot));
   for (const call of later) {
     const at = before.phases.get(call.seq);
-    expect(at, `${slot(call)}: the item had ended`).toBeDefined();
+    expect(at, `${slot(call)}: the item was already done`).toBeDefined();
     expect(call.phase, slot(call)).toBeGreaterThanOrEqual(at!);
     if (calledBefore.has(slot(call))) expect(call.phase, `${slot(call)} again`).toBe(at);
   }
   const repeated = later.filter((call) => calledBefore.has(slot(call)));
   if (!isCommitted && before.calls.some(({ pid }) => pid === victim.pid))
     expect(repeated, 'void: nothing had to be repeated').not.toEqual([]);
-  expect(new Set(later.map(slot)).size, 'the second process calls nobody twice').toBe(later.length);
+  expect(new Set(later.map(slot)).size, 'the second process repeats no call').toBe(later.length);
 
-  // Every call, the first and the repeated one, got what the phase before had stored.
+  // Every call, first or repeated, received the stored output of the phase before.
   for (const call of after.calls) {
     const previous = call.phase === 0 ? undefined : kept.get(slot({ ...call, phase: call.phase - 1 }));
     const expected = previous === undefined ? null : JSON.stringify(JSON.parse(previous));
@@ -216,7 +216,7 @@ async function expectFallBack(
     expect(call.idempotencyKey).toBe(`${jobId}:${call.seq}:1:${call.phase}`);
   }
 
-  // The value of an item is made of the outputs that were stored, one per phase.
+  // An item's value is built from the stored outputs, one per phase.
   const results = await database.query<{ seq: number; n: number; trail: string[] }>(
     `select seq::int, (result->>'n')::int as n, result->'trail' as trail from results where job_id = $1 order by seq`,
     [jobId],
@@ -251,17 +251,22 @@ const DEATH_PHASES = PHASES.map((name, phase) => ({ name, phase })).filter(
   ({ name }) => isDeep || name === 'second',
 );
 
-describe.each(DEATH_PHASES)('killed in the $name phase', ({ phase }) => {
-  const deaths = Object.entries(DEATHS).filter(([name]) => isDeep || name !== 'in the first call');
-  test.each(deaths)('%s', (_name, death) => expectFallBack('three-run', phase, death));
-});
+describe.each(DEATH_PHASES)(
+  'only calls without a stored output are repeated after a kill in the $name phase',
+  ({ phase }) => {
+    const deaths = Object.entries(DEATHS).filter(([name]) => isDeep || name !== 'in the first call');
+    test.each(deaths)('%s', (_name, death) => expectFallBack('three-run', phase, death));
+  },
+);
 
-describe('killed at a later flush', () => {
+describe('only calls without a stored output are repeated after a kill', () => {
   const points = ['flush.before_commit', 'flush.after_commit'] as const;
-  test.each(sample(points, 1))('at %s', (at) => expectFallBack('three-run', 0, { at, passage: 4 }));
+  test.each(sample(points, 1))('at a later flush, at %s', (at) =>
+    expectFallBack('three-run', 0, { at, passage: 4 }),
+  );
 });
 
-describe('killed in the second phase of a pipeline', () => {
+describe('only calls without a stored output are repeated after a kill in the second phase of a pipeline', () => {
   test('whose handlers take many items, in a call', () => expectFallBack('three-many', 1, { inCall: 1 }));
   test.runIf(isDeep)('whose handlers take many items, before a flush commits', () =>
     expectFallBack('three-many', 1, { at: 'flush.before_commit', passage: 1 }),

@@ -1,5 +1,5 @@
-// Kills a poller at every step between finding a file and putting it away. Whoever polls next ends with one job per
-// file, and every file in .done.
+// Kills a poller at every step between finding a file and moving it to .done. After the next poll every file has one
+// job and is in .done.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import type { PollerOptions } from './source-poller-child.ts';
 
 const database = useTestDatabase();
 const FILES = 3;
-/** What the dead poller leaves: where the file is, what its row says, and whether its job is there. */
+/** State after the death: the file's folder, the state of its row, and whether its job exists. */
 const LEFT_BEHIND: Record<string, { folder: 'root' | '.processing'; state: string; job: boolean }> = {
   'source.after_claim': { folder: 'root', state: 'taken', job: false },
   'source.after_rename': { folder: '.processing', state: 'taken', job: false },
@@ -47,47 +47,51 @@ const cases = Object.keys(LEFT_BEHIND).flatMap((point) =>
   (isDeep ? [1, 2] : [2]).map((passage) => ({ point, passage })),
 );
 
-test.each(cases)('killed at $point, passage $passage', async ({ point, passage }) => {
-  database.keepIfFailed();
-  const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
-  folders.push(path);
-  const source = `${point}-${passage}-${newId()}`;
-  for (let i = 0; i < FILES; i += 1) writeFileSync(join(path, `${i}.csv`), `content ${i}`);
-  const options = { databaseUrl: database.url, source, path, leaseMs: 500 };
-  const jobs = () =>
-    database.query<{ sha256: string }>(
-      `select params ->> 'sha256' as sha256 from jobs where params ->> 'source' = $1`,
-      [source],
-    );
-  const rows = (state: string) =>
-    database.query('select 1 from source_files where source = $1 and state = $2', [source, state]);
-  const filesIn = (folder: string) => readdirSync(join(path, folder)).filter((name) => !name.startsWith('.'));
+test.each(cases)(
+  'every file gets one job after a kill at $point, passage $passage',
+  async ({ point, passage }) => {
+    database.keepIfFailed();
+    const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
+    folders.push(path);
+    const source = `${point}-${passage}-${newId()}`;
+    for (let i = 0; i < FILES; i += 1) writeFileSync(join(path, `${i}.csv`), `content ${i}`);
+    const options = { databaseUrl: database.url, source, path, leaseMs: 500 };
+    const jobs = () =>
+      database.query<{ sha256: string }>(
+        `select params ->> 'sha256' as sha256 from jobs where params ->> 'source' = $1`,
+        [source],
+      );
+    const rows = (state: string) =>
+      database.query('select 1 from source_files where source = $1 and state = $2', [source, state]);
+    const filesIn = (folder: string) =>
+      readdirSync(join(path, folder)).filter((name) => !name.startsWith('.'));
 
-  const victim = startPoller(options, `${point}=kill@${passage}`);
-  expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
-  expect(
-    victim.events.filter(({ event }) => event === 'fault'),
-    'void: the fault did not fire',
-  ).toHaveLength(1);
-  const left = LEFT_BEHIND[point]!;
-  const finished = passage - 1;
-  expect(filesIn('.done')).toHaveLength(finished);
-  expect(filesIn('.processing')).toHaveLength(left.folder === '.processing' ? 1 : 0);
-  expect(await rows('taken')).toHaveLength(left.state === 'taken' ? 1 : 0);
-  expect(await rows('done')).toHaveLength(finished + (left.state === 'done' ? 1 : 0));
-  expect(await jobs()).toHaveLength(finished + (left.job ? 1 : 0));
+    const victim = startPoller(options, `${point}=kill@${passage}`);
+    expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(
+      victim.events.filter(({ event }) => event === 'fault'),
+      'void: the fault did not fire',
+    ).toHaveLength(1);
+    const left = LEFT_BEHIND[point]!;
+    const finished = passage - 1;
+    expect(filesIn('.done')).toHaveLength(finished);
+    expect(filesIn('.processing')).toHaveLength(left.folder === '.processing' ? 1 : 0);
+    expect(await rows('taken')).toHaveLength(left.state === 'taken' ? 1 : 0);
+    expect(await rows('done')).toHaveLength(finished + (left.state === 'done' ? 1 : 0));
+    expect(await jobs()).toHaveLength(finished + (left.job ? 1 : 0));
 
-  // Two at once, so that the file of the dead one is also fought over.
-  const pollers = [startPoller(options), startPoller(options)];
-  for (const poller of pollers)
-    expect(await poller.exited, poller.stderrTail).toEqual({ code: 0, signal: null });
-  const hashes = (await jobs()).map((job) => job.sha256);
-  expect(hashes.sort()).toEqual(Array.from({ length: FILES }, (_, i) => sha256Of(`content ${i}`)).sort());
-  expect(filesIn('.done').sort()).toEqual(['0.csv', '1.csv', '2.csv']);
-  expect(await rows('done')).toHaveLength(FILES);
-});
+    // Two pollers at the same time, so that they compete for the file of the dead one.
+    const pollers = [startPoller(options), startPoller(options)];
+    for (const poller of pollers)
+      expect(await poller.exited, poller.stderrTail).toEqual({ code: 0, signal: null });
+    const hashes = (await jobs()).map((job) => job.sha256);
+    expect(hashes.sort()).toEqual(Array.from({ length: FILES }, (_, i) => sha256Of(`content ${i}`)).sort());
+    expect(filesIn('.done').sort()).toEqual(['0.csv', '1.csv', '2.csv']);
+    expect(await rows('done')).toHaveLength(FILES);
+  },
+);
 
-test('killed again and again at any moment', async () => {
+test('every file gets one job after repeated kills at random moments', async () => {
   database.keepIfFailed();
   const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
   folders.push(path);
@@ -103,7 +107,7 @@ test('killed again and again at any moment', async () => {
   const random = seededSequence(seed);
   for (let kills = 0; kills < depth(2, 6); ) {
     const poller = startPoller(options);
-    // Somewhere in the next few files: each takes a few milliseconds.
+    // At some point in the next few files: each takes a few milliseconds.
     const after = 1 + Math.floor(random() * 8);
     let taken = 0;
     const wait = poller
@@ -115,7 +119,7 @@ test('killed again and again at any moment', async () => {
     const { signal } = await poller.exited;
     await wait;
     if (signal === 'SIGKILL') kills += 1;
-    // It was faster than the kill, or hardly anything was left.
+    // The poller finished before the kill, or hardly any files were left.
     else addFiles();
   }
   expect(await startPoller(options).exited).toEqual({ code: 0, signal: null });

@@ -1,5 +1,5 @@
-// Connections are cut in the middle of what a person waits for: the file that is read, the progress that is shown, the
-// results that are written. Each goes on by itself when the database answers again.
+// Connections are cut while a person waits: for a file to be read, progress to be shown, results to be exported. Each
+// command continues when the database answers again.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ async function expectWhole(file: string): Promise<void> {
   ]);
 }
 
-test('run goes on when the connections of its progress are cut', async () => {
+test('run continues when the connections of its progress display are cut', async () => {
   const { ended } = startCommand({ folder, databaseUrl: proxy.url }, [
     ...['run', 'waiting.mjs', 'rows.csv', '--again', '--out', 'a.csv'],
   ]);
@@ -66,7 +66,7 @@ test('run goes on when the connections of its progress are cut', async () => {
       timeout: 45_000,
     },
   );
-  // Only what is shown asks for the groups of errors.
+  // Only the progress display reads error groups.
   await proxy.cutOnReply({ match: (sql) => sql.includes('from error_groups g join jobs') });
   await writeFile(join(folder, 'go'), '');
   const { code, stderr } = await ended;
@@ -75,7 +75,7 @@ test('run goes on when the connections of its progress are cut', async () => {
   await expectWhole('a.csv');
 });
 
-test('run goes on with its file when the database was away for longer than a batch is tried', async () => {
+test('run continues with its file after an outage longer than the retries of a batch', async () => {
   const cut = proxy.cutBeforeCommit({ match: (sql) => sql.startsWith('copy items'), times: 9 });
   const { code, stderr } = await rowmill(['run', 'pipeline.mjs', 'rows.csv', '--again', '--out', 'b.csv']);
   await cut;
@@ -85,7 +85,7 @@ test('run goes on with its file when the database was away for longer than a bat
   await expectWhole('b.csv');
 });
 
-test('an export goes on when its connection is cut between two pages', async () => {
+test('an export continues when its connection is cut between two pages', async () => {
   const first = await rowmill(['run', 'pipeline.mjs', 'rows.csv', '--again', '--out', 'c.csv']);
   expect(first.code).toBe(0);
   const cut = proxy.cutOnReply({ match: (sql) => sql.includes('input_bytes) over'), times: 3 });

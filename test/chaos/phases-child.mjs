@@ -1,4 +1,4 @@
-// A worker for the pipelines of three-phases.mjs in a process of its own. The only argument is a JSON text.
+// A worker process for the pipelines of three-phases.mjs. The only argument is a JSON text.
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { RowmillWorker } from '../../dist/index.js';
@@ -7,7 +7,7 @@ import { loadPipelines } from '../../dist/pipeline/load-pipelines.js';
 const { databaseUrl, pipeline, settings } = JSON.parse(process.argv[2]);
 const say = (event, detail = {}) => writeSync(1, `${JSON.stringify({ event, ...detail })}\n`);
 
-// As `rowmill worker` does: threads load the module for themselves.
+// Like `rowmill worker`: threads load the module themselves.
 const loaded = await loadPipelines([fileURLToPath(new URL('three-phases.mjs', import.meta.url))]);
 const worker = new RowmillWorker({
   databaseUrl,

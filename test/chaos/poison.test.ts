@@ -1,4 +1,4 @@
-// An item that ends every process which runs it. Its neighbours must not pay for it, and it must not run for ever.
+// An item that kills every process that runs it. Its neighbours must not be charged, and it must not run forever.
 import { afterEach, expect, test } from 'vitest';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
 import { contextOf, openRowmill } from '../../src/open-rowmill.ts';
@@ -16,7 +16,7 @@ afterEach(killAll);
 interface PoisonCase {
   how: 'exit 1' | 'exit 0' | 'abort';
   items: number;
-  /** As a supervisor does that sees its worker end; else the lease has to run out. */
+  /** With a supervisor that sees its worker exit; without one the lease has to expire. */
   supervised: boolean;
 }
 
@@ -27,11 +27,11 @@ const CASES: PoisonCase[] = [
   { how: 'exit 1', items: 16, supervised: false },
 ];
 
-/** The others in the deep lane: they take a lease to run out for every crash, or end alike. */
+/** The other cases run in the deep lane: each crash waits for a lease to expire, or the result is the same. */
 const QUICK_CASES = CASES.slice(0, 2);
 
 test.each(isDeep ? CASES : QUICK_CASES)(
-  '$how in one of $items items, supervised: $supervised',
+  'only the item that ends its process ($how) fails, of $items items, supervised: $supervised',
   async (poison) => {
     database.keepIfFailed();
     const { how, items, supervised } = poison;
@@ -42,7 +42,7 @@ test.each(isDeep ? CASES : QUICK_CASES)(
       pipeline,
       Array.from({ length: items }, (_, n) => ({ n, poison: n === culprit })),
     );
-    // The living must not be taken for dead: each time that happens their items count as crashed.
+    // Living workers must not be taken for dead, because that counts as a crash of their items.
     const lease = supervised ? 60_000 : 3000;
     const settings: Partial<Settings> = {
       claimMin: items,

@@ -1,4 +1,4 @@
-// A nemesis that kills one of two workers at random moments and starts it again, while work is in flight.
+// Kills one of two workers at random moments while work is in flight, and restarts it.
 import { afterEach, expect, test } from 'vitest';
 import { seededSequence } from '../../examples/seeded-sequence.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
@@ -20,11 +20,11 @@ const database = useTestDatabase();
 afterEach(killAll);
 
 const KILLS = depth(3, 9);
-/** More than the other worker does before the one to be hit has begun. */
+/** More than the other worker does before the victim has started. */
 const ITEMS_PER_KILL = 300;
 const ITEMS = (KILLS + 1) * ITEMS_PER_KILL;
 
-test(`${KILLS} kills of a random worker, at random moments`, async () => {
+test(`every item gets one result after ${KILLS} kills of a random worker at random moments`, async () => {
   database.keepIfFailed();
   const seed = Number(process.env.TEST_SEED);
   console.log(`TEST_SEED=${seed}`);
@@ -40,7 +40,7 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
       pipeline: pipeline.name,
       handler: { kind: 'work', minMs: 10, maxMs: 80 },
       concurrency: 4,
-      // Leases that a slow machine does not lose: what is repeated is to be the kills' doing.
+      // Leases long enough for a slow machine: only kills may cause repeated calls.
       settings: { claimMin: 20, claimMax: 40, flushMaxDelayMs: 30, lockFloorMs: 3000, lockCapMs: 3000 },
     });
     all.push(worker);
@@ -53,9 +53,9 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
     const index = Math.floor(random() * workers.length);
     const victim = workers[index]!;
     const workerId = await workerIdOf(victim);
-    // The moment is the nemesis' choice: so many milliseconds after the worker has begun with an item.
+    // The random moment: this many milliseconds after the worker started an item.
     const delayMs = 250 * random() ** 2;
-    // There is always something left to be hit.
+    // The victim always has items left.
     await rowmill.addItems(jobId, numberedItems(ITEMS_PER_KILL));
     await victim.waitFor('call').catch((error: Error) => {
       throw new Error(`void: kill ${kill + 1} would have hit an idle worker`, { cause: error });
@@ -75,7 +75,7 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
   expect(await attemptsOf(database, jobId)).toEqual([1]);
   const calls = callsPerSeq(...all);
   expect(calls.size).toBe(ITEMS);
-  // Every kill repeats at most what that worker held.
+  // A kill repeats at most the items that the worker held.
   const repeated = [...calls.values()].reduce((sum, count) => sum + count - 1, 0);
   expect(repeated).toBeLessThanOrEqual(KILLS * 2 * 40);
   await rowmill.close();

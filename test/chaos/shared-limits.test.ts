@@ -1,6 +1,6 @@
-// Limits of a service that four processes share, seen from the service, while one of them is killed. Nothing here is
-// measured by the clock of this machine: calls are counted, and compared with the places that the database gave out. How
-// close calls come to each other is in test/simulation/slow-workers.test.ts, how much of a limit is used in bench/limits.ts.
+// Four processes share the limits of a service, measured at the service, while one of them is killed. Nothing here
+// depends on the clock of this machine: calls are counted and compared with the starts that the database granted. The
+// spacing of calls is tested in test/simulation/slow-workers.test.ts, the utilisation of a limit in bench/limits.ts.
 import { afterEach, expect, test } from 'vitest';
 import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 const PROCESSES = 4;
-/** Long enough for a busy machine: who is taken for dead while its calls go on is one too many. */
+/** Long enough for a busy machine: if a living worker is taken for dead, its running calls exceed the limit. */
 const LEASE_MS = 5000;
 
 function startWorker(
@@ -43,7 +43,7 @@ function startWorker(
     ...options,
     handler: { kind: 'fetch', url: server.url },
     concurrency: 20,
-    // Leases as they are by default: what a killed process held of the job is not the question here.
+    // The default leases: items held by a killed process are not the subject here.
     settings: { lockFloorMs: 30_000, lockCapMs: 30_000, claimMax: 200, resourceLeaseMs: LEASE_MS },
   });
 }
@@ -56,7 +56,7 @@ async function startAll(pipeline: string, resources: Record<string, DeclaredLimi
 
 const manyRows = () => Array.from({ length: 20_000 }, (_, n) => ({ n }));
 
-test('calls at once: never more than declared; what a killed process held comes back when its lease has ended', async () => {
+test('concurrency: never above the declared limit; permits of a killed process return when its lease expires', async () => {
   server = await startCountingServer(50);
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const pipeline = chaosPipeline('at-once');
@@ -79,7 +79,7 @@ test('calls at once: never more than declared; what a killed process held comes 
   });
   expect(freedMs).toBeGreaterThanOrEqual(expiresAtMs);
   await server.holdUntil(12);
-  // Counted before the calls are cut off by the cancel: a connection that was left is noticed later there than here.
+  // Read before the cancel cuts the calls off: the server notices a closed connection later than the client closes it.
   const most = server.most();
   await rowmill.cancel(jobId);
   expect(most).toBe(12);
@@ -87,7 +87,7 @@ test('calls at once: never more than declared; what a killed process held comes 
 });
 
 test.runIf(isDeep)(
-  'calls per second: never more than declared, with a process killed and replaced; a change holds',
+  'rate: never above the declared limit, even if a process is killed and replaced; a changed limit holds',
   async () => {
     server = await startCountingServer(20);
     const rowmill = await openRowmill({ databaseUrl: database.url });
@@ -110,13 +110,13 @@ test.runIf(isDeep)(
 
     await rowmill.setResource('perSecond', { ratePerSecond: 50 });
     await heard();
-    // Places of the line before are used up or given up.
+    // Starts granted by the previous rate are used or dropped by then.
     const { state } = await readResource(database, 'perSecond');
     await until(async () => (await databaseMs(database)) > state.nextStartMs);
     const loweredMs = await databaseMs(database);
     const callsBefore = server.calls.length;
     await server.whenCalled(callsBefore + 100);
-    // A call of each process may have been on its way.
+    // One call of each process may have been in flight.
     const calls = server.calls.length - callsBefore - PROCESSES;
     await expectPlaces(database, calls, { name: 'perSecond', perSecond: 50, sinceMs: loweredMs });
 
@@ -135,7 +135,7 @@ test.runIf(isDeep)(
 );
 
 test(
-  'fifty hosts, each with a delay: none is called too soon, and one with many rows does not delay the others',
+  'fifty hosts with a delay each: none is called too soon, and a host with many rows does not delay the others',
   LONG,
   async () => {
     server = await startCountingServer(10);
@@ -151,7 +151,7 @@ test(
     const answerHot = server.hold('hot');
     const sinceMs = await databaseMs(database);
     const jobId = await rowmill.submit(pipeline, rows);
-    // All rows of the others run while the hot host keeps its first call.
+    // All rows of the other hosts run while the first call of the hot host is held.
     await server.whenCalled(OTHERS + 1);
     expect(server.calls.filter((key) => key === 'hot')).toHaveLength(1);
     answerHot();

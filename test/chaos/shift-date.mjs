@@ -1,4 +1,4 @@
-// Preloaded into a process (and its threads) whose wall clock shall be wrong by SHIFT_DATE_MS.
+// Preloaded into a process (and its threads) to shift its wall clock by SHIFT_DATE_MS.
 const shiftMs = Number(process.env.SHIFT_DATE_MS);
 const RealDate = Date;
 

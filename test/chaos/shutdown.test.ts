@@ -1,5 +1,5 @@
-// Leaving in order: stop claiming, finish or abort, write, give back. Leases are long here, so that an item which was
-// not given back would be missed.
+// Orderly shutdown: stop claiming, finish or abort, write, release. Leases are long here, so an item that was not
+// released would stay leased.
 import { afterEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
@@ -37,17 +37,17 @@ function waitingSpans(jobId: string): Promise<Record<string, unknown>[]> {
   );
 }
 
-test('SIGTERM under load: what is done is written, the rest is given back at once and uncharged', async () => {
+test('SIGTERM under load: results are written, and the remaining items are released immediately and uncharged', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
-  // More than it can do before it hears that it should leave.
+  // More items than the worker can run before it receives the signal.
   const items = 2000;
   const jobId = await rowmill.submit(chaosPipeline('leaving'), numberedItems(items));
   const shared = { databaseUrl: database.url, pipeline: 'leaving', concurrency: 4 };
   const leaver = startChaosWorker({
     ...shared,
     handler: { kind: 'work', minMs: 20, maxMs: 60 },
-    // What it has begun ends within its time, however slow the machine is.
+    // Running calls can finish within the drain time, even on a slow machine.
     settings: { ...LONG_LEASE, drainMs: 60_000, claimMin: 50, claimMax: 50, flushMaxDelayMs: 60_000 },
   });
   const workerId = await workerIdOf(leaver);
@@ -64,7 +64,7 @@ test('SIGTERM under load: what is done is written, the rest is given back at onc
     'select count(*)::int as count from results where job_id = $1',
     [jobId],
   );
-  expect(written!.count, 'every item that was begun is written').toBe(called);
+  expect(written!.count, 'every started item is written').toBe(called);
   expect(called, 'void: everything was done').toBeLessThan(items);
   expect(await waitingSpans(jobId)).toEqual([{ worker_id: null, attempt: 0, crashes: 0 }]);
   expect(await database.query('select 1 from workers where worker_id = $1', [workerId])).toEqual([]);
@@ -76,7 +76,7 @@ test('SIGTERM under load: what is done is written, the rest is given back at onc
   expect([...callsPerSeq(leaver, next).values()].every((count) => count === 1)).toBe(true);
 });
 
-/** Ends its first items at once and the others never; `stuck` resolves when all slots hold such a one. */
+/** Completes its first items immediately and never the others; `stuck` resolves when every slot holds one of these. */
 function stubbornPipeline(name: string, answered: number): { pipeline: Pipeline; stuck: Promise<void> } {
   const concurrency = 4;
   let stuckCount = 0;
@@ -102,7 +102,7 @@ function stubbornPipeline(name: string, answered: number): { pipeline: Pipeline;
   return { pipeline, stuck };
 }
 
-/** A limit, not a measurement: far above what it takes, and less than a lease. */
+/** A limit, not a measurement: far above the usual time, and less than a lease. */
 const LIMIT_MS = 50_000;
 
 async function stopWithin(worker: RowmillWorker, drainMs: number): Promise<StopReport> {
@@ -117,7 +117,7 @@ async function stopWithin(worker: RowmillWorker, drainMs: number): Promise<StopR
   }
 }
 
-test('a handler that never ends does not hold up the shutdown', async () => {
+test('a handler that never returns does not hold up the shutdown', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
   const { pipeline, stuck } = stubbornPipeline('stubborn', 10);
@@ -139,7 +139,7 @@ test('a handler that never ends does not hold up the shutdown', async () => {
   await checkFinishedJob(database, jobId, { counts: { DONE: 30 } });
 });
 
-test('rows that wait for a permit go back at once, nothing of the resource stays held, and each ends once', async () => {
+test('rows that wait for a permit are released immediately, no permit stays held, and each row gets one result', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
   const calls: number[] = [];
@@ -181,7 +181,7 @@ test('rows that wait for a permit go back at once, nothing of the resource stays
   await checkFinishedJob(database, jobId, { counts: { DONE: 200 } });
 });
 
-test('a second stop() while the first is under way changes nothing', async () => {
+test('a second stop() during the first changes nothing', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
   const { pipeline, stuck } = stubbornPipeline('twice', 10);
@@ -196,7 +196,7 @@ test('a second stop() while the first is under way changes nothing', async () =>
   expect(await waitingSpans(jobId)).toEqual([{ worker_id: null, attempt: 0, crashes: 0 }]);
 });
 
-test('a shutdown while the database does not answer ends by its deadline and says what was not written', async () => {
+test('a shutdown while the database does not answer ends at its deadline and reports the unwritten items', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
   const proxy = await startFaultProxy({ target: database.url });

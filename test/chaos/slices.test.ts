@@ -1,4 +1,4 @@
-// Time slices in processes of their own: side by side, and killed in the middle.
+// Time slices in separate processes: concurrent, and killed in the middle.
 import { afterEach, expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
@@ -16,9 +16,9 @@ import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts
 const database = useTestDatabase();
 afterEach(killAll);
 
-test('two processes that slice one job at once call every item once', async () => {
+test('two processes that run slices of one job concurrently call every item once', async () => {
   database.keepIfFailed();
-  // Nobody dies: a slow machine must not look like a dead process, nor like a handler that does not end.
+  // No process dies here: a slow machine must not look like a dead process or a hung handler.
   const settings = { lockFloorMs: 30_000, lockCapMs: 60_000, sliceGraceMs: 60_000 };
   const rowmill = await openRowmill({ databaseUrl: database.url, settings });
   const pipeline = chaosPipeline('slices-side-by-side');
@@ -46,7 +46,7 @@ test('two processes that slice one job at once call every item once', async () =
   await rowmill.close();
 });
 
-test('a process killed in the middle of a slice costs nothing but its lease: the next slices end the job', async () => {
+test('a process killed in the middle of a slice costs only its lease: the next slices finish the job', async () => {
   database.keepIfFailed();
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
   const pipeline = chaosPipeline('slices-killed');

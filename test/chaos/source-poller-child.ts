@@ -1,5 +1,5 @@
-// A poller of one folder in a process of its own, for the tests that kill it. The only argument is a JSON text; it scans
-// until everything is taken, and reports each file as a JSON line.
+// A poller of one folder as a separate process, for tests that kill it. The only argument is a JSON text. The poller
+// scans until all files are taken, and reports each file as a JSON line.
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineContext } from '../../src/engine/engine-context.ts';

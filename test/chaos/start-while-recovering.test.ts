@@ -1,4 +1,4 @@
-// Processes that start while PostgreSQL is away: they wait for it, bounded, and report it.
+// Processes that start while PostgreSQL is unavailable: they wait for it, up to a limit, and report the wait.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ async function errorOfConnecting(): Promise<string | undefined> {
   );
 }
 
-/** Runs the command; `prints` resolves when it has printed the text, and rejects when it ends without. */
+/** Runs the command; `prints` resolves when it has printed the text, and rejects if it exits without. */
 function command(args: string[]): { prints(text: string): Promise<void>; stop(): Promise<number | null> } {
   const { child, ended } = startCommand({ folder, databaseUrl: url }, args);
   let stderr = '';
@@ -136,7 +136,7 @@ test('a server that does not become ready in time is an error that names the set
   await promote();
 });
 
-test('a server that is being restarted refuses connections, and is waited for as well', async () => {
+test('a process also waits for a restarting server that refuses connections', async () => {
   await server.stop();
   expect(await errorOfConnecting()).toBe('ECONNREFUSED');
   const { opening, reported } = openAndReport();

@@ -1,4 +1,4 @@
-// One round of telling webhooks, and callbacks of the pipeline `told`, whose onDone calls a service with its key.
+// Sends due webhook messages once, and runs due callbacks of a pipeline whose onDone calls a service with its key.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { WebhookSender } from '../../src/engine/services/webhook-sender.ts';

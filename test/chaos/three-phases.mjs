@@ -1,15 +1,15 @@
-// Three phases whose handlers note every call in a file before they do anything, so that a killed process leaves
-// behind whom it had called. What a call returns is its own: a value that was made by a call whose output was not stored
-// cannot be mistaken for one that was.
+// Three phases whose handlers record every call in a file first, so that the calls of a killed process are known.
+// Every call returns a unique value: the value of a call whose output was not stored cannot be mistaken for one that
+// was.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-// Not the whole package: every thread loads this.
+// Not the whole package: every thread loads this file.
 import { definePipeline } from '../../dist/pipeline/define-pipeline.js';
 
 const { CALLS_FILE, HOLD_FROM, KILL_IN_PHASE } = process.env;
 const PHASES = ['first', 'second', 'third'];
-/** What changes when it is stored and read carelessly. */
+/** Values that change if they are stored or read carelessly. */
 const ODD = { z: 1, a: [0.1, 1e21, -0.5, 9007199254740991], ü: '\u2028"\\/\t', empty: {}, none: null };
 
 function note(phase, context) {
@@ -27,7 +27,7 @@ function answer(phase, input, context, nonce) {
 
 let calls = 0;
 
-/** Waits for ever in phases that are not to be passed yet, and ends the process where the test wants it. */
+/** Waits forever from phase HOLD_FROM on, and kills the process at the call that the test names. */
 async function linger(phase, { signal }) {
   if (HOLD_FROM !== undefined && phase >= Number(HOLD_FROM)) {
     await new Promise((_, reject) => {

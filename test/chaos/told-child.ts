@@ -1,5 +1,4 @@
-// Tells webhooks and callbacks what is due, in a process of its own, for the tests that kill it. The only argument is a
-// JSON text.
+// Sends due webhooks and callbacks as a separate process, for tests that kill it. The only argument is a JSON text.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { Database } from '../../src/platform/database.ts';
 import { Events } from '../../src/platform/events.ts';

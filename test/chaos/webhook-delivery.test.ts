@@ -1,5 +1,5 @@
-// Kills whoever tells webhooks and callbacks, at each step between taking a message and writing down that it arrived.
-// Whoever comes next tells it: at least once, always with the same id.
+// Kills the sender of webhooks and callbacks at each step between claiming a message and recording its delivery. The
+// next sender delivers it: at least once, always with the same id.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -15,7 +15,7 @@ import { isSignedWith, startWebhookReceiver } from '../support/webhook-receiver.
 import { tellWhatIsDue } from './tell-what-is-due.ts';
 
 const database = useTestDatabase();
-/** How many messages or calls have arrived when the process is dead, of one that is due. */
+/** Messages and callback calls that have arrived when the process is dead. One of each is due. */
 const ARRIVED: Record<string, { messages: number; calls: number }> = {
   'webhook.after_claim': { messages: 0, calls: 0 },
   'webhook.after_answer': { messages: 1, calls: 0 },
@@ -46,48 +46,51 @@ test('every fault point of webhooks and callbacks is exercised here', () => {
   );
 });
 
-test.each(Object.keys(ARRIVED))('killed at %s', async (point) => {
-  database.keepIfFailed();
-  const context = database.context({ webhookAllow: '127.0.0.1', secretKey: 'none' });
-  const receiver = await startWebhookReceiver();
-  calls.length = 0;
-  const { secret } = await createWebhook(context, {
-    ownerId: 'local',
-    url: receiver.url,
-    kinds: ['job.finished'],
-    description: '',
-  });
-  const { jobId } = await createJob(context, { pipeline: 'told', phases: ['only'] });
-  await sealJob(context, jobId);
+test.each(Object.keys(ARRIVED))(
+  'every message arrives, with the same id, after a kill at %s',
+  async (point) => {
+    database.keepIfFailed();
+    const context = database.context({ webhookAllow: '127.0.0.1', secretKey: 'none' });
+    const receiver = await startWebhookReceiver();
+    calls.length = 0;
+    const { secret } = await createWebhook(context, {
+      ownerId: 'local',
+      url: receiver.url,
+      kinds: ['job.finished'],
+      description: '',
+    });
+    const { jobId } = await createJob(context, { pipeline: 'told', phases: ['only'] });
+    await sealJob(context, jobId);
 
-  const victim = startChild({
-    script: new URL('told-child.ts', import.meta.url),
-    args: [JSON.stringify({ databaseUrl: database.url, callbackUrl })],
-    env: { ROWMILL_FAULT_POINTS: `${point}=kill` },
-  });
-  expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
-  expect({ messages: receiver.messages.length, calls: calls.length }).toEqual(ARRIVED[point]);
+    const victim = startChild({
+      script: new URL('told-child.ts', import.meta.url),
+      args: [JSON.stringify({ databaseUrl: database.url, callbackUrl })],
+      env: { ROWMILL_FAULT_POINTS: `${point}=kill` },
+    });
+    expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
+    expect({ messages: receiver.messages.length, calls: calls.length }).toEqual(ARRIVED[point]);
 
-  // Nobody touches what the dead one holds before its lease is over.
-  await tellWhatIsDue(context, callbackUrl);
-  const isHeld = point.startsWith('webhook') ? ARRIVED[point]!.messages : 1;
-  expect(receiver.messages).toHaveLength(isHeld);
-  await database.query('update deliveries set expires_at = now() where token is not null');
-  await database.query('update callbacks set expires_at = now() where token is not null');
-  // Two at once, so that it is also fought over.
-  const other = database.context({ webhookAllow: '127.0.0.1', secretKey: 'none' });
-  await Promise.all([context, other].map((each) => tellWhatIsDue(each, callbackUrl)));
+    // Deliveries leased by the dead process are not touched before the lease expires.
+    await tellWhatIsDue(context, callbackUrl);
+    const isHeld = point.startsWith('webhook') ? ARRIVED[point]!.messages : 1;
+    expect(receiver.messages).toHaveLength(isHeld);
+    await database.query('update deliveries set expires_at = now() where token is not null');
+    await database.query('update callbacks set expires_at = now() where token is not null');
+    // Two senders at the same time, so that they compete for it.
+    const other = database.context({ webhookAllow: '127.0.0.1', secretKey: 'none' });
+    await Promise.all([context, other].map((each) => tellWhatIsDue(each, callbackUrl)));
 
-  const again = point === 'webhook.after_answer' ? 2 : 1;
-  expect(receiver.messages).toHaveLength(again);
-  expect(new Set(receiver.messages.map(({ id }) => id)).size).toBe(1);
-  expect(receiver.messages.every((message) => isSignedWith(secret, message))).toBe(true);
-  expect(receiver.messages.every(({ body }) => body.data.jobId === jobId)).toBe(true);
-  expect(calls).toEqual(Array(point === 'callback.after_call' ? 2 : 1).fill(`${jobId}:1:done`));
-  expect(await database.query('select state from deliveries')).toEqual([{ state: 'DELIVERED' }]);
-  expect(await database.query('select state from callbacks where job_id = $1', [jobId])).toEqual([
-    { state: 'DONE' },
-  ]);
-  await database.query('delete from webhooks');
-  await receiver.close();
-});
+    const again = point === 'webhook.after_answer' ? 2 : 1;
+    expect(receiver.messages).toHaveLength(again);
+    expect(new Set(receiver.messages.map(({ id }) => id)).size).toBe(1);
+    expect(receiver.messages.every((message) => isSignedWith(secret, message))).toBe(true);
+    expect(receiver.messages.every(({ body }) => body.data.jobId === jobId)).toBe(true);
+    expect(calls).toEqual(Array(point === 'callback.after_call' ? 2 : 1).fill(`${jobId}:1:done`));
+    expect(await database.query('select state from deliveries')).toEqual([{ state: 'DELIVERED' }]);
+    expect(await database.query('select state from callbacks where job_id = $1', [jobId])).toEqual([
+      { state: 'DONE' },
+    ]);
+    await database.query('delete from webhooks');
+    await receiver.close();
+  },
+);

@@ -1,6 +1,6 @@
-// A worker, or an ingest, in a process of its own for the chaos tests. The only argument is a JSON text; the events of
-// the engine and the calls of the handler leave as JSON lines, written synchronously so that a kill loses none.
-// It is plain JavaScript on the compiled package, because that is what users run and it starts without a loader.
+// A worker or an ingest as a separate process for the chaos tests. The only argument is a JSON text; the events of the
+// engine and the calls of the handler are printed as JSON lines, written synchronously so that a kill loses none.
+// Plain JavaScript on the compiled package, because users run that and it starts without a loader.
 import { existsSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -36,7 +36,8 @@ function say(event, detail = {}) {
   const line = JSON.stringify({ event, ...detail }, (_, value) =>
     value instanceof Error ? { message: value.message, code: value.code } : value,
   );
-  // A full pipe answers EAGAIN, or takes a part: thrown inside a handler, that would look like the item's failure.
+  // A full pipe answers EAGAIN or accepts only a part. Thrown inside a handler, that error would look like the item's
+  // failure.
   let rest = Buffer.from(`${line}\n`);
   while (rest.length > 0) {
     try {
@@ -56,7 +57,7 @@ async function ingest() {
   await rowmill.close();
 }
 
-/** As a command would: the same call before and after a crash. */
+/** Like a command: makes the same call before and after a crash. */
 async function ingestFile() {
   const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
   const pipeline = definePipeline({
@@ -83,7 +84,7 @@ async function reprocess() {
   await rowmill.close();
 }
 
-/** As a script would: slice after slice, each when the one before it said so, to the end of the job. */
+/** Like a script: runs one slice after another, when the previous report says so, until the job is finished. */
 async function slices() {
   const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
   for (;;) {
@@ -120,7 +121,7 @@ function chaosPipeline() {
         timeoutMs: config.timeoutMs,
         cost: handler.kind === 'pay' ? 1 : undefined,
         run: { hostile: beHostile, fetch: fetchUrl }[handler.kind] ?? callHandler,
-        // One call each: what is retried is not the question here.
+        // No retries: these tests are not about them.
         retry: handler.kind === 'hostile' ? { throttled: { maxAttempts: 1 } } : {},
         classify: handler.kind === 'hostile' ? (error) => error?.classified : undefined,
       },
@@ -136,13 +137,13 @@ async function work() {
     events,
   });
   process.once('SIGTERM', () => void worker.stop().then((report) => say('stopped', { report })));
-  // Before the start: a worker can be killed at its first claim.
+  // Reported before the start, because a worker can be killed at its first claim.
   say('worker', { workerId: worker.workerId });
   await worker.start();
   say('ready', { wallClockMs: Date.now() });
 }
 
-/** A call of a service; too many of them to report each. */
+/** Calls a service; there are too many calls to report each. */
 async function fetchUrl({ n, host = '' }) {
   const response = await fetch(`${config.handler.url}/${host}`);
   if (!response.ok) throw new Error(`status ${response.status}`);
@@ -158,13 +159,13 @@ async function callHandler(input, context) {
   return value;
 }
 
-/** Not async: what the case throws or returns reaches the worker as it is. */
+/** Not async: the worker receives exactly what the case throws or returns. */
 function beHostile(input) {
   return input.hostile === undefined ? { n: input.n } : runHostile(input.hostile);
 }
 
 const HANDLERS = {
-  /** Names so many others, most of which are known. */
+  /** Emits `perItem` keys, most of which already exist. */
   async emit({ n, page }, { emit }) {
     const { perItem, keys } = config.handler;
     for (let i = 0; i < perItem && page === undefined; i += 1) {
@@ -174,7 +175,10 @@ const HANDLERS = {
     await sleep(5);
     return { n, pid: process.pid };
   },
-  /** Feeds several entities, in an order that differs from item to item; the row says how. A later generation feeds one less. */
+  /**
+   * Feeds several entities, in an order that differs between items; the row gives the rule. A later generation feeds
+   * one less.
+   */
   async count({ n, scope, entities, mode = 'add' }, { count, attempt, generation }) {
     const fed = generation === 1 ? entities : entities.slice(1);
     for (const entity of n % 2 === 0 ? fed : [...fed].reverse())
@@ -188,12 +192,12 @@ const HANDLERS = {
     if (maxMs > 0) await sleep(minMs + Math.random() * (maxMs - minMs));
     return { n, pid: process.pid };
   },
-  /** Returns for the first items and then never again. */
+  /** Returns for the first items and never for later ones. */
   async hold({ n }) {
     if (n >= config.handler.from) await new Promise(() => {});
     return { n, pid: process.pid };
   },
-  /** Calls a service that says what it charged. */
+  /** Calls a service that returns the amount it charged. */
   async pay({ n }, { cost }) {
     const response = await fetch(`${config.handler.url}/${process.pid}`);
     const { price } = await response.json();
@@ -205,7 +209,7 @@ const HANDLERS = {
     if (poison) process.exit(config.handler.how === 'exit 0' ? 0 : 1);
     return { n, pid: process.pid };
   },
-  /** Keeps the event loop to itself. */
+  /** Blocks the event loop. */
   async block({ n, block }) {
     const { ms = 0, untilFile } = config.handler;
     const until = performance.now() + ms;

@@ -1,4 +1,4 @@
-// A worker that is frozen or cut off for longer than its lease, and comes back when another has done its work.
+// A worker is frozen or cut off for longer than its lease, and returns after another worker has done its work.
 import { afterEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
@@ -25,7 +25,7 @@ afterEach(async () => {
 const ITEMS = 24;
 const RETURNED = 10;
 const LEASE_MS = CHAOS_SETTINGS.lockFloorMs;
-/** All items in one lease, and outcomes that wait for each other. */
+/** All items in one lease, and no flush before all outcomes are there. */
 const ONE_LEASE = { claimMin: ITEMS, claimMax: ITEMS, flushMaxDelayMs: 60_000 };
 
 async function submit(pipelineName: string): Promise<string> {
@@ -41,7 +41,7 @@ function resultsOf(jobId: string): Promise<Record<string, unknown>[]> {
   return database.query('select * from results where job_id = $1 order by seq', [jobId]);
 }
 
-/** A worker that holds every item: ten outcomes not yet written, the others running or waiting for a slot. */
+/** Starts a worker that holds every item: ten outcomes not yet written, the others running or queued. */
 async function startHolder(pipeline: string, databaseUrl = database.url): Promise<Child> {
   const holder = startChaosWorker({
     databaseUrl,
@@ -66,7 +66,7 @@ test('a worker that was frozen for three leases changes nothing when it wakes up
   const thief = startThief('frozen');
   await whenFinished(rowmill, jobId);
   const before = await resultsOf(jobId);
-  // The length of the freeze is the fault itself, not a wait for something to happen.
+  // The length of the freeze is the fault, not a wait for an event.
   const leftMs = frozenAtMs + 3 * LEASE_MS - performance.now();
   await new Promise((resolve) => setTimeout(resolve, leftMs));
 
@@ -79,7 +79,7 @@ test('a worker that was frozen for three leases changes nothing when it wakes up
   await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
   expect(await attemptsOf(database, jobId)).toEqual([1]);
 
-  // It is a worker like any other again.
+  // It is a normal worker again.
   const nextId = await rowmill.submit(chaosPipeline('frozen'), numberedItems(RETURNED));
   thief.kill('SIGTERM');
   await thief.exited;
@@ -87,10 +87,10 @@ test('a worker that was frozen for three leases changes nothing when it wakes up
   await checkFinishedJob(database, nextId, { counts: { DONE: RETURNED } });
 });
 
-test('a worker that loses a lease most of which was still queued claims again', async () => {
+test('a worker that loses a lease with mostly queued items claims again', async () => {
   database.keepIfFailed();
   const jobId = await submit('parked');
-  // One slot: 23 of 24 items wait in the process, so it does not look for more when the lease is lost.
+  // One slot: 23 of 24 items are queued, so the worker does not look for more when the lease is lost.
   const zombie = startChaosWorker({
     databaseUrl: database.url,
     pipeline: 'parked',
@@ -113,7 +113,7 @@ test('a worker that loses a lease most of which was still queued claims again', 
   await zombie.waitFor('claim.made', () => ++seen > claims);
 });
 
-test('a worker that was frozen inside its flush does not keep its items for ever', async () => {
+test('a worker that was frozen inside its flush does not keep its items forever', async () => {
   database.keepIfFailed();
   const jobId = await submit('frozen-in-flush');
   const zombie = startChaosWorker({
@@ -134,7 +134,7 @@ test('a worker that was frozen inside its flush does not keep its items for ever
   await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
 });
 
-test('a flush that was held up in the network past its lease is fenced by the database', async () => {
+test('a flush delayed by the network past its lease is fenced by the database', async () => {
   database.keepIfFailed();
   const jobId = await submit('cut-off');
   const proxy = await startFaultProxy({ target: database.url });
@@ -152,7 +152,7 @@ test('a flush that was held up in the network past its lease is fenced by the da
   startThief('cut-off');
   await whenFinished(rowmill, jobId);
   const before = await resultsOf(jobId);
-  expect(countEvents(zombie, 'flush.fenced'), 'void: the zombie knew already').toBe(0);
+  expect(countEvents(zombie, 'flush.fenced'), 'void: the zombie already knew').toBe(0);
   proxy.heal();
   await zombie.waitFor('lease.lost');
   const fenced = await zombie.waitFor('flush.fenced');

@@ -1,20 +1,20 @@
-// What becomes of every file of the corpus: how it is read, and the fate of its rows. docs/files-csv.md names these files.
+// The expected result for every file of the corpus: its dialect and its rows. docs/files-csv.md names these files.
 import type { CsvDialect, FormatOptions } from '../../src/ingest/row-reader.ts';
 import { EXPECTED_MADE_CSV, QUOTES_ARE_TEXT } from './csv-expected-made.ts';
 
 export interface ExpectedCsv {
   file: string;
   options?: FormatOptions;
-  /** Where it differs from UTF-8 with commas, double quotes, \n and a header on the first line. */
+  /** Differences from UTF-8 with commas, double quotes, \n and a header on the first line. */
   dialect?: Partial<CsvDialect>;
   preamble?: string;
-  /** The names with a dot between them. */
+  /** The names, separated by dots. */
   headers?: string;
-  /** Instead of the headers of very wide files. */
+  /** Number of headers, for very wide files. */
   columns?: number;
-  /** Each row: its line, then the cells and a note, or the reason of its rejection. */
+  /** Each row: its line, then its cells and a note, or the reason for its rejection. */
   rows?: string[];
-  /** When the rows are only some of these. */
+  /** Set if `rows` lists only some rows. */
   rowCount?: number;
   warnings?: string[];
   refused?: { code: string; message: string };

@@ -1,5 +1,4 @@
-// Reads every file of the corpus and compares how it was read with csv-expected.ts, and that table with the
-// documentation.
+// Reads every file of the corpus and compares the result with csv-expected.ts, and that table with the documentation.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -81,7 +80,7 @@ describe('the corpus of CSV files', () => {
     });
   }
 
-  it('is told apart from a wrong expectation', async () => {
+  it('does not match a wrong expectation', async () => {
     const wrong = EXPECTED_CSV.find((expected) => expected.file === 'plain.csv')!;
     await expect(check({ ...wrong, headers: 'id·name' })).rejects.toThrow();
     await expect(check({ ...wrong, rows: wrong.rows!.slice(1) })).rejects.toThrow();
@@ -94,7 +93,7 @@ describe('the corpus of CSV files', () => {
     expect(paths.size).toBeGreaterThanOrEqual(60);
   });
 
-  it('gives every cell of a megabyte whole', async () => {
+  it('keeps every cell of a megabyte complete', async () => {
     const { rows } = await read('huge-cell.csv', {});
     const lengths = rows.map((row) =>
       row.kind === 'cells' ? row.cells.map((cell) => (cell as string).length) : [],
@@ -105,7 +104,7 @@ describe('the corpus of CSV files', () => {
     ]);
   });
 
-  it('is read again alike with the dialect that was found', async () => {
+  it('is read the same again with the detected dialect', async () => {
     for (const { file, refused, options } of EXPECTED_CSV) {
       if (refused || options) continue;
       const first = await read(file, {});
@@ -117,13 +116,13 @@ describe('the corpus of CSV files', () => {
     }
   });
 
-  it('leaves the prototype of objects alone', async () => {
+  it('does not change the prototype of objects', async () => {
     const before = Object.getOwnPropertyNames(Object.prototype);
     await read('prototype-headers.csv', {});
     expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
   });
 
-  it('holds every case that docs/files-csv.md names', () => {
+  it('contains every case that docs/files-csv.md names', () => {
     const page = readFileSync(new URL('../../docs/files-csv.md', import.meta.url), 'utf8');
     const named = [...page.matchAll(/`([a-z0-9-]+\.(?:csv|tsv|txt|dat))`/g)].map((match) => match[1]!);
     expect(named.length).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-// The files of the corpus that no editor would leave alone: other encodings, other line ends, damaged bytes, large ones.
+// Files of the corpus that an editor would change: other encodings, other line ends, damaged bytes, large ones.
 import iconv from 'iconv-lite';
 
 const TABLE = 'name;city;n\nJörg;Köln;1\nZoë;Malmö;2\n';
@@ -9,7 +9,7 @@ function damaged(...parts: (string | number[])[]): Buffer {
   return Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 }
 
-/** Name to content; the names do not occur among the plain files. */
+/** Name to content; the names differ from those of the plain files. */
 export function makeCorpus(): Map<string, Buffer> {
   const files: Record<string, Buffer | string> = {
     'line-ends-crlf.csv': 'id,name\r\n1,Ann\r\n2,"B\r\nob"\r\n3,Cid\r\n',

@@ -1,5 +1,5 @@
-// The corpus of everything that is not CSV: one line a file, with what becomes of it. What users are told is in
-// docs/files-other.md.
+// The corpus of all formats except CSV: one line per file with its expected result. docs/files-other.md documents
+// them.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../src/core/errors/error-registry.ts';
@@ -13,7 +13,7 @@ import { deflatedZeros, writeZip } from '../support/zip-writer.ts';
 const files = useTestFiles();
 
 type Outcome =
-  /** `r` rejected, `n` kept with a note, `.` kept as it is. */
+  /** `r` rejected, `n` kept with a note, `.` kept unchanged. */
   { read: FormatName; rows: string } | { refused: ErrorCode; saying: string };
 
 const GIGABYTE_OF_ZEROS = { deflated: deflatedZeros(1024), size: 1024 ** 3 };
@@ -98,12 +98,12 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
     { refused: 'FILE_INVALID', saying: 'empty' },
   ],
   [
-    'a workbook whose sheet goes beyond the last column',
+    'a workbook whose sheet exceeds the last column',
     writeWorkbook({ sheets: [{ name: 'S', data: '<row r="1"><c r="XFE1"><v>1</v></c></row>' }] }),
     { refused: 'FILE_INVALID', saying: 'XFE1' },
   ],
   [
-    'a workbook whose dimension goes beyond the last row',
+    'a workbook whose dimension exceeds the last row',
     writeWorkbook({
       sheets: [
         {
@@ -115,17 +115,17 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
     { refused: 'FILE_INVALID', saying: '1048577' },
   ],
   [
-    'a workbook with 1 GB of zeros in place of its texts',
+    'a workbook with 1 GB of zeros instead of its texts',
     writeZip([...workbookParts(SHEET), { name: 'xl/sharedStrings.xml', ...GIGABYTE_OF_ZEROS }]),
     { refused: 'FILE_TOO_LARGE', saying: 'inflateMaxRatio' },
   ],
   [
-    'a workbook with a part that lies about its size',
+    'a workbook with a part that declares a wrong size',
     writeZip([...workbookParts(SHEET), { name: 'xl/sharedStrings.xml', ...GIGABYTE_OF_ZEROS, size: 100 }]),
     { refused: 'FILE_INVALID', saying: 'the size of xl/sharedStrings.xml' },
   ],
   [
-    'a workbook of billion laughs',
+    'a workbook with the billion laughs attack',
     writeWorkbook({
       ...SHEET,
       sharedStrings: '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><sst><si><t>&b;</t></si></sst>',
@@ -145,7 +145,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
     { refused: 'FILE_INVALID', saying: 'document type' },
   ],
   [
-    'a workbook that is cut off',
+    'a truncated workbook',
     writeWorkbook(SHEET).subarray(0, -40),
     { refused: 'FILE_INCOMPLETE', saying: 'the zip' },
   ],
@@ -184,7 +184,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
   ['a gzip of a table', gzipSync('a,b\n1,2\n'), { read: 'csv', rows: '.' }],
   ['a gzip, cut off', gzipSync('a,b\n1,2\n').subarray(0, -3), { refused: 'FILE_INCOMPLETE', saying: 'gzip' }],
   [
-    'a gzip with something after it',
+    'a gzip with trailing data',
     Buffer.concat([gzipSync('a,b\n1,2\n'), Buffer.from('3,4\n')]),
     { refused: 'FILE_INVALID', saying: 'gzip' },
   ],
@@ -252,8 +252,8 @@ function fate(row: ReadRow): string {
   return row.repair === null ? '.' : 'n';
 }
 
-describe('of the corpus', () => {
-  it.each(CORPUS)('%s', async (_, content, outcome) => {
+describe('a file of the corpus', () => {
+  it.each(CORPUS)('has its expected result: %s', async (_, content, outcome) => {
     const read = withRows(files.write(content), {}, shippedLimits(), async (reader) => ({
       read: reader.detected.format,
       rows: (await allRows(reader)).map(fate).join(''),
@@ -267,7 +267,7 @@ describe('of the corpus', () => {
     }
   });
 
-  it('nothing has changed what objects are made of', () => {
+  it('changes no prototype of objects', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });

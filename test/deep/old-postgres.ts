@@ -1,5 +1,5 @@
-// The oldest PostgreSQL that is supported, from the system's packages or POSTGRES_15_BIN, in a temporary folder, and a
-// PgBouncer in transaction mode before it where one is asked for.
+// Starts the oldest supported PostgreSQL, from the system's packages or POSTGRES_15_BIN, in a temporary folder, with a
+// PgBouncer in transaction mode in front if requested.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { freePort } from '../support/free-port.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 
 const FOLDERS = ['/usr/lib/postgresql/15/bin', '/opt/homebrew/opt/postgresql@15/bin'];
-/** Sessions that clients share: fewer than the tests open. */
+/** Server sessions shared by the clients: fewer than the tests open. */
 const POOLED_SESSIONS = 40;
 /** PostgreSQL and PgBouncer refuse to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 export interface OldPostgres {
   url: string;
-  /** host:port, as TEST_POOLER takes it. */
+  /** host:port, the format of TEST_POOLER. */
   pooler: string | null;
   stop(): Promise<void>;
 }

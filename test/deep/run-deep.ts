@@ -1,12 +1,12 @@
-// `npm run test:deep`: everything, whole. Every case of every test on the embedded PostgreSQL 18 without second tries, the
-// chaos tests again, PostgreSQL 15 with and without a pooler, a real S3 server, half an hour of torture, and the proof that
-// the tests can fail.
-// Every step runs, whatever the others say; a table of seconds and failures ends it. Words after `--` choose steps by name.
+// `npm run test:deep`: everything in full. Every case of every test on the embedded PostgreSQL 18 without retries, the
+// chaos tests again, PostgreSQL 15 with and without a pooler, a real S3 server, half an hour of torture, and the proof
+// that the tests can fail. Every step runs even if others fail; a table of seconds and failures is printed at the end.
+// Words after `--` select steps by name.
 import { spawnSync } from 'node:child_process';
 import { startOldPostgres } from './old-postgres.ts';
 
 const CHAOS_ROUNDS = 3;
-/** Browsers and pure code do not know which server or pooler is behind. */
+/** Browser tests and pure code do not depend on the server or pooler. */
 const SERVER_TESTS = [
   'src/store',
   'src/engine',

@@ -1,5 +1,5 @@
-// The Counters screens in a real browser: what is counted is seen while a worker counts it, lists are searched, sorted and
-// paged, and everything stands in the address. Looked at by axe in light and dark colours.
+// The Counters screens in a real browser: numbers update while a worker counts, lists are searched, sorted and paged,
+// and the view is part of the address. Checked by axe in light and dark colours.
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -63,19 +63,19 @@ async function count(rows: { project: string; document: string; denotations: num
   await rowmill.whenFinished(await rowmill.submit(pipeline, rows));
 }
 
-/** 60 documents, of which every third is in two projects. */
+/** 60 documents, every third of them in two projects. */
 const ROWS = Array.from({ length: 80 }, (_, n) => ({
   project: n < 60 ? 'a/b' : 'other',
   document: `doc ${String(n < 60 ? n : (n - 60) * 3).padStart(2, '0')}`,
   denotations: (n * 7) % 60,
 }));
 
-/** Polls as long as a busy machine may take. */
+/** Polls long enough for a busy machine. */
 const eventually = <T>(look: () => Promise<T> | T) => expect.poll(look, { timeout: 45_000 });
 
 const rowNames = (page: Page): Promise<string[]> => page.getByRole('rowheader').allTextContents();
 
-test('without any counter the screen says how one is made, and with the first one shows it by itself', async () => {
+test('without counters the screen explains how to define one, and shows the first one without a reload', async () => {
   await worker.stop();
   await database.query('truncate counters');
   const { page, complaints } = await browser.open();
@@ -90,7 +90,7 @@ test('without any counter the screen says how one is made, and with the first on
   expectNoComplaints(complaints);
 });
 
-test('numbers move while a worker counts, in totals and in rows, without a reload', async () => {
+test('numbers change while a worker counts, in totals and in rows, without a reload', async () => {
   await count([{ project: 'a/b', document: '../x?y', denotations: 3 }]);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/counters/annotations`);
@@ -112,7 +112,7 @@ test('numbers move while a worker counts, in totals and in rows, without a reloa
   expectNoComplaints(complaints);
 });
 
-test('documents are paged, searched and sorted, a document shows its projects and a project its documents', async () => {
+test('documents are paged, searched and sorted, a document lists its projects and a project its documents', async () => {
   await count(ROWS);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/counters/annotations`);
@@ -135,7 +135,7 @@ test('documents are paged, searched and sorted, a document shows its projects an
   await page.getByLabel('Filter by prefix').fill('doc 1');
   await page.waitForURL(/prefix=doc/);
   await eventually(async () => (await rowNames(page)).length).toBe(10);
-  // What was chosen stands in the address.
+  // The selection is part of the address.
   await page.reload();
   await eventually(async () => (await rowNames(page)).length).toBe(10);
   expect(await page.getByLabel('Filter by prefix').inputValue()).toBe('doc 1');
@@ -151,7 +151,7 @@ test('documents are paged, searched and sorted, a document shows its projects an
   expectNoComplaints(complaints);
 });
 
-test('everything goes by keyboard', async () => {
+test('every action works by keyboard', async () => {
   await count([{ project: 'a/b', document: 'only', denotations: 3 }]);
   const { page } = await browser.open();
   await page.goto(`${api.url}/jobs`);
@@ -181,7 +181,7 @@ const PATHS = [
 ];
 
 for (const dark of isDeep ? [false, true] : [false])
-  test(`axe finds nothing wrong in ${dark ? 'dark' : 'light'} colours, and nothing is wider than a phone`, async () => {
+  test(`axe finds no violation in ${dark ? 'dark' : 'light'} colours, and nothing is wider than a phone`, async () => {
     const { page, complaints } = await browser.open({ dark, width: 390 });
     await database.query('truncate counters');
     await page.goto(`${api.url}/counters`);

@@ -1,5 +1,5 @@
-// What a browser fetches before the list of jobs or a job is there: little code, compressed, and from this server alone;
-// what is shown, once.
+// Requests before the job list or a job is visible: little code, compressed, from this server only; shown data is
+// fetched once.
 import type { Response } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { definePipeline, openRowmill } from '../../src/index.ts';
@@ -12,7 +12,7 @@ const database = useTestDatabase();
 const browser = useBrowser();
 const pipeline = definePipeline({ name: 'prices', phases: [{ name: 'lookup', run: () => ({ price: 1 }) }] });
 
-/** Bytes of code that came over the line. */
+/** Transferred bytes of code. */
 async function codeBytes(responses: readonly Response[]): Promise<number> {
   const scripts = responses.filter((each) => /javascript/.test(each.headers()['content-type'] ?? ''));
   expect(scripts.length).toBeGreaterThan(0);
@@ -21,10 +21,10 @@ async function codeBytes(responses: readonly Response[]): Promise<number> {
   );
   const bodies = await Promise.all(scripts.map(async (each) => (await each.body()).toString()));
   const sum = (all: number[]): number => all.reduce((total, size) => total + size, 0);
-  // Otherwise the sizes are not those of compressed bytes.
+  // Makes sure that the sizes are those of compressed bytes.
   expect(sum(sizes)).toBeGreaterThan(50_000);
   expect(sum(sizes)).toBeLessThan(sum(bodies.map(({ length }) => length)) / 2);
-  // Schemas are the server's.
+  // Schemas stay on the server.
   expect(bodies.filter((body) => body.includes('ZodObject'))).toEqual([]);
   return sum(sizes);
 }
@@ -46,7 +46,7 @@ test('the list of jobs needs less than 250 kB of compressed code, all of it from
   expectNoComplaints(complaints);
 });
 
-test('a job is shown with one request for it and one for its first rows, without the code of parts that are not seen', async () => {
+test('a job is shown with one request for it and one for its first rows, without the code of hidden parts', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [pipeline] });
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const worker = await rowmill.startWorker([pipeline]);
@@ -67,7 +67,7 @@ test('a job is shown with one request for it and one for its first rows, without
     [],
   );
 
-  // Whatever the rows were asked for again would be on its way before this.
+  // A second request for the rows would have been sent before this.
   await page.getByRole('tab', { name: 'Activity' }).click();
   await page.getByRole('list', { name: 'Activity' }).waitFor();
   const asked = responses.map((response) => new URL(response.url()).pathname);

@@ -1,4 +1,4 @@
-// The first minutes of a fresh server, in a real browser: no account, the first one, signing out and in again.
+// The first minutes with a fresh server in a real browser: no account, the first account, signing out and in again.
 import { expect, test } from 'vitest';
 import { capturedLog, type LogEntry } from '../../src/testing/captured-log.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
@@ -8,7 +8,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 const browser = useBrowser();
 
-test('the first account is created with the token of the log, and signs in again', async () => {
+test('the first account is created with the token from the log, and can sign in again', async () => {
   await database.query('delete from users');
   const lines: Omit<LogEntry, 'atMs'>[] = [];
   const log = capturedLog((entry) => lines.push(entry), null);

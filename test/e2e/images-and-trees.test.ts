@@ -1,5 +1,5 @@
-// Jobs whose rows are more than cells, in a real browser: pictures are shown small in the grid and large beside it, and rows
-// that came from others are shown as a tree.
+// Jobs whose rows are more than cells, in a real browser: images are small in the grid and large in the row panel, and
+// rows with parents are shown as a tree.
 import type { Locator } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
@@ -51,7 +51,7 @@ afterEach(async () => {
   await rowmill.close();
 });
 
-/** Width and height of the picture itself; 0: it is not there, or cannot be shown. */
+/** Width and height of the image file; 0 if it is missing or cannot be shown. */
 const naturalSize = (image: Locator): Promise<unknown> =>
   image.evaluate((element) => {
     const { naturalWidth, naturalHeight } = element as unknown as Record<string, number>;
@@ -61,7 +61,7 @@ const naturalSize = (image: Locator): Promise<unknown> =>
 const isFocused = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element === element.ownerDocument.activeElement);
 
-test('images are shown small in the grid, large beside it, and those that no browser shows as a sign', async () => {
+test('images are small in the grid and large in the row panel, and formats that no browser shows are named', async () => {
   const form = uploadForm({ pipeline: 'pictures', name: 'Pictures', hold: true }, '');
   const parts = [
     ...Array.from({ length: 60 }, (_, at) => ({ name: `shelf/${at}.png`, data: png(at + 1, 20) })),
@@ -85,7 +85,7 @@ test('images are shown small in the grid, large beside it, and those that no bro
   await expect.poll(() => naturalSize(third)).toEqual([3, 20]);
   const box = (await third.boundingBox())!;
   expect([box.width, box.height]).toEqual([28, 28]);
-  // Those far below are not asked for.
+  // Images far below are not requested.
   expect(asked.size).toBeLessThan(55);
   await expectAccessible(page);
 
@@ -100,7 +100,7 @@ test('images are shown small in the grid, large beside it, and those that no bro
   expectNoComplaints(complaints);
 });
 
-test('rows that came from rows are walked as a tree, with the mouse and by keyboard', async () => {
+test('the tree of rows works with the mouse and by keyboard', async () => {
   worker = await rowmill.startWorker([crawl]);
   const jobId = await rowmill.submit(crawl, [
     { url: 'https://shop.example/start' },
@@ -115,7 +115,7 @@ test('rows that came from rows are walked as a tree, with the mouse and by keybo
   await part(/shop\.example\/start Done 63 below/).waitFor();
   expect(await tree.getByRole('treeitem').count()).toBe(2);
 
-  // The sign opens it, a page at a time.
+  // The toggle opens it, a page at a time.
   await part(/example\/imprint/)
     .locator('[data-toggle]')
     .first()
@@ -131,7 +131,7 @@ test('rows that came from rows are walked as a tree, with the mouse and by keybo
   expect(await part(/^Show more$/).count()).toBe(0);
   await expectAccessible(page);
 
-  // By keys: in, down, out again, and the row itself.
+  // By keyboard: in, down, out again, and the row itself.
   await part(/example\/imprint D/).focus();
   await page.keyboard.press('ArrowRight');
   await expect.poll(() => isFocused(part(/imprint\/one/).first())).toBe(true);
@@ -151,7 +151,7 @@ test('rows that came from rows are walked as a tree, with the mouse and by keybo
   await expect.poll(() => isFocused(part(/example\/start D/))).toBe(true);
   await page.keyboard.press('Space');
   await expect.poll(() => tree.getByRole('treeitem', { level: 2 }).count()).toBe(3);
-  // Only one part of it stops the Tab key.
+  // Only one tree item is a tab stop.
   expect(await tree.locator('[role="treeitem"][tabindex="0"]').count()).toBe(1);
   expectNoComplaints(complaints);
 });

@@ -1,5 +1,5 @@
-// A page that is open while its session ends, while the server is away, and while the server comes back with another version:
-// it says so, asks for what it needs, and nothing that somebody typed is lost.
+// A page that is open while its session expires, while the server is unavailable, and while the server returns with
+// another version: it shows this, asks for what it needs, and keeps everything the user typed.
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
@@ -50,7 +50,7 @@ async function openPage(url: string, path: string) {
 const endSessions = () => database.query('delete from sessions where user_id = $1', [userId]);
 const live = (page: Page, words: string) => page.getByRole('status').filter({ hasText: words }).waitFor();
 
-test('a session that ended is begun again by the password, over what is open, and what was typed is kept', async () => {
+test('after an expired session the password is asked for over the open page, and typed text is kept', async () => {
   const { page, complaints } = await openPage(api.url, `/jobs/${jobId}?row=0`);
   await page.getByRole('button', { name: 'Edit & rerun' }).click();
   await page.getByRole('textbox', { name: 'sku' }).fill('right');
@@ -70,7 +70,7 @@ test('a session that ended is begun again by the password, over what is open, an
   expectNoComplaints(complaints);
 });
 
-test('a page whose stream is refused after its session ended is live again when somebody signed in', async () => {
+test('a page whose stream is refused after its session expired is live again after signing in', async () => {
   const proxy = await startCuttableProxy(api.url);
   const { page, complaints } = await openPage(proxy.url, '/jobs');
   await live(page, 'Live');
@@ -86,7 +86,7 @@ test('a page whose stream is refused after its session ended is live again when 
   expectNoComplaints(complaints);
 });
 
-test('who comes without a session is led to the sign-in, and is asked once', async () => {
+test('a user without a session gets the sign-in page, and signs in once', async () => {
   const { page, complaints } = await openPage(api.url, '/jobs');
   await page.getByRole('link', { name: 'Harbour' }).waitFor();
   await endSessions();
@@ -100,12 +100,12 @@ test('who comes without a session is led to the sign-in, and is asked once', asy
   expectNoComplaints(complaints);
 });
 
-test('what is opened while the server is away takes nothing off the screen, which goes on when it is back', async () => {
+test('a part opened while the server is unavailable removes nothing from the screen, and opens when it is back', async () => {
   const proxy = await startCuttableProxy(api.url);
   const { page, complaints } = await openPage(proxy.url, `/jobs/${jobId}?search=wrong`);
   await live(page, 'Live');
   await page.getByText('no such sku').first().waitFor();
-  // A network that drops everything closes nothing: only silence tells.
+  // A network that drops all packets closes no connection: the page notices only the silence.
   proxy.hush();
   await live(page, 'Reconnecting');
   await live(page, 'Numbers on this page are out of date');
@@ -118,7 +118,7 @@ test('what is opened while the server is away takes nothing off the screen, whic
   await page.locator('[data-messages]').getByText("Can't reach the server. Reconnecting…").first().waitFor();
   expect(await page.getByRole('heading', { name: 'Harbour' }).count()).toBe(1);
   expect(await page.getByText('no such sku').count()).toBeGreaterThan(0);
-  // Browsers that keep what failed as missing load the page anew, at the same address; in others it is opened at once.
+  // Browsers that cache a failed import reload the page at the same address; others open the dialog immediately.
   page.once('load', () => {
     page
       .getByRole('button', { name: 'Retry unsuccessful…' })
@@ -131,7 +131,7 @@ test('what is opened while the server is away takes nothing off the screen, whic
   expectNoComplaints(complaints);
 });
 
-test('a page of an earlier version is loaded anew when a part of it is gone', async () => {
+test('a page of an earlier version reloads if one of its parts is gone', async () => {
   const { page } = await openPage(api.url, '/jobs');
   await page.getByRole('link', { name: 'Harbour' }).waitFor();
   await page.evaluate('globalThis.isSamePage = true');
@@ -139,7 +139,7 @@ test('a page of an earlier version is loaded anew when a part of it is gone', as
   await page.route(/\/assets\/workers-screen-.*\.js$/, (route) =>
     isGone ? route.fulfill({ status: 404, body: '{}' }) : route.continue(),
   );
-  // The page that is asked for anew has the parts of the new version.
+  // The reloaded page has the parts of the new version.
   page.on('request', (request) => {
     if (request.isNavigationRequest()) isGone = false;
   });

@@ -1,5 +1,5 @@
-// A running job in a real browser: it is paused, resumed and cancelled from its screen, and the screen tells what becomes of
-// it without being loaded anew; also when its connection to the server is cut meanwhile.
+// A running job in a real browser: it is paused, resumed and cancelled from its screen, and the screen follows without
+// a reload, even if its connection to the server is cut meanwhile.
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
@@ -49,7 +49,7 @@ afterEach(async () => {
   await rowmill.close();
 });
 
-/** The page keeps this until it is loaded anew. */
+/** The page keeps this value until it is reloaded. */
 const MARK = 'globalThis.isSamePage = true';
 const isSamePage = (page: Page): Promise<unknown> => page.evaluate('globalThis.isSamePage === true');
 
@@ -82,7 +82,7 @@ async function countLeased(): Promise<number> {
   return row!.count;
 }
 
-test('a running job is paused, stays where it is, and is resumed to its end', async () => {
+test('a running job is paused, makes no further progress, and finishes after the resume', async () => {
   const { page, complaints } = await openJob(api.url);
   await stateOf(page).getByText('Running', { exact: true }).waitFor();
   turnstile.admit(10);
@@ -92,7 +92,7 @@ test('a running job is paused, stays where it is, and is resumed to its end', as
   await stateOf(page).getByText('Paused', { exact: true }).waitFor();
   await page.locator('[data-messages]').getByText('Paused', { exact: true }).first().waitFor();
   expect(await page.getByRole('button', { name: 'Pause', exact: true }).count()).toBe(0);
-  // What the worker has not begun it gives back; what it has begun may end, and nothing else may begin.
+  // The worker returns queued rows; running rows may finish, and no other may start.
   await expect.poll(countLeased).toBeLessThanOrEqual(AT_ONCE);
   turnstile.admit(ROWS);
   await expect.poll(countLeased).toBe(0);
@@ -115,7 +115,7 @@ test('a running job is paused, stays where it is, and is resumed to its end', as
   expectNoComplaints(complaints);
 });
 
-test('a running job is cancelled after a question, and its rows are shown as cancelled', async () => {
+test('a running job is cancelled after a confirmation, and its rows are shown as cancelled', async () => {
   const { page, complaints } = await openJob(api.url);
   turnstile.admit(5);
   await progressOf(page).getByText('Done 5', { exact: true }).waitFor();
@@ -143,7 +143,7 @@ const DROPS: Record<
   string,
   () => Promise<{ url: string; drop: () => Promise<void>; heal: () => Promise<void> }>
 > = {
-  'a connection that is cut': async () => {
+  'a cut connection': async () => {
     const proxy = await startCuttableProxy(api.url);
     return {
       url: proxy.url,
@@ -151,7 +151,7 @@ const DROPS: Record<
       heal: async () => proxy.heal(),
     };
   },
-  'a server that is started anew': async () => ({
+  'a server restart': async () => ({
     url: api.url,
     drop: () => api.stop(),
     heal: async () => {
@@ -162,7 +162,7 @@ const DROPS: Record<
 };
 
 for (const [what, prepare] of Object.entries(DROPS))
-  test(`after ${what} the page comes back by itself and shows how the job ended`, async () => {
+  test(`after ${what} the page reconnects and shows the result of the job`, async () => {
     const { url, drop, heal } = await prepare();
     const { page, complaints } = await openJob(url);
     turnstile.admit(3);
@@ -171,13 +171,13 @@ for (const [what, prepare] of Object.entries(DROPS))
 
     await drop();
     await liveSign(page).getByText('Reconnecting…', { exact: true }).waitFor();
-    // What was known stays on the screen while nothing new comes.
+    // The last known values stay on the screen while no update arrives.
     await progressOf(page).getByText('Done 3', { exact: true }).waitFor();
     turnstile.admit(ROWS);
     await whenFinished(rowmill, jobId);
     expect(await progressOf(page).getByText(`Done ${ROWS}`, { exact: true }).count()).toBe(0);
 
-    // What was asked for meanwhile has failed, and is asked for again without anybody's help.
+    // Requests that failed meanwhile are repeated without user action.
     await page.getByText(/^Couldn't load rows/).waitFor();
     await heal();
     await liveSign(page).getByText('Live', { exact: true }).waitFor();

@@ -1,5 +1,5 @@
-// The screen of a job in a real browser on a real server with a worker: what failed is found, corrected and run again, and
-// the export has what the grid shows.
+// The job screen in a real browser on a real server with a worker: a failed row is found, corrected and rerun, and the
+// export equals the grid.
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -47,7 +47,7 @@ const products = Array.from({ length: 300 }, (_, at) => ({
   title: at === 3 ? HOSTILE : `product ${at}`,
 }));
 
-test('a failed row is found, corrected and run again, and the export has what the grid shows', async () => {
+test('a failed row is found, corrected and rerun, and the export equals the grid', async () => {
   const { address } = await openJob(products);
   const { page, complaints } = await browser.open();
   await page.goto(`${address}?tab=errors`);
@@ -98,7 +98,7 @@ test('a file of 300 columns shows its results and exports every column', async (
 });
 
 test.each([false, true])(
-  'every part of the screen can be used by everybody, and runs nothing that stands in a cell (dark: %s)',
+  'every part of the screen is accessible, and no cell content is executed (dark: %s)',
   async (dark) => {
     const { address } = await openJob(products);
     const { page, complaints } = await browser.open({ dark });
@@ -120,7 +120,7 @@ test.each([false, true])(
   },
 );
 
-test('the rows of each choice are shown, however quickly one follows another on a slow machine', async () => {
+test('the rows of the last selection are shown, however quickly selections follow each other on a slow machine', async () => {
   const { address } = await openJob(products);
   const { page } = await browser.open();
   await page.goto(address);

@@ -1,5 +1,5 @@
-// What somebody with a messy file does, in a real browser on a real server with a worker: look at it, say which column is
-// which, run it, watch it end, correct what failed, and take home a file that says what the grid says. With a mouse, and
+// The journey of a user with a messy file, in a real browser on a real server with a worker: preview it, map its
+// columns, run it, watch it finish, correct failed rows, and download a file that equals the grid. With a mouse, and
 // with the keyboard alone.
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
@@ -40,7 +40,7 @@ const pipeline = definePipeline({
 });
 const other = definePipeline({ name: 'addresses', phases: [{ name: 'check', run: () => ({}) }] });
 
-/** Semicolons, an unknown header, hostile cells, a quantity that is none, quotes and a line end in a cell. */
+/** Semicolons, an unknown header, hostile cells, an invalid quantity, quotes and a line end in a cell. */
 const csvOf = (comment: string): string =>
   [
     'Article;Quantity;Comment',
@@ -57,7 +57,7 @@ async function openPage(name: string) {
   worker = await rowmill.startWorker([pipeline]);
   const opened = await browser.open();
   await opened.page.goto(api.url);
-  // Its own content: the same bytes would be the same job.
+  // The content is unique: the same bytes would be the same job.
   const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csvOf(newId())) };
   return { ...opened, file };
 }
@@ -65,16 +65,16 @@ async function openPage(name: string) {
 const gridOf = (page: Page) => page.getByRole('table', { name: 'Job rows' });
 const progressOf = (page: Page) => page.getByRole('region', { name: 'Progress' });
 
-/** Statuses stand in files as the API has them. */
+/** Files contain statuses as in the API. */
 const asWord = (status: string): string =>
   status === 'Failed' ? 'ERROR' : status.toUpperCase().replaceAll(' ', '_');
 
-/** The columns and rows of the grid, as the file should have them. */
+/** The columns and rows of the grid, as they should be in the file. */
 async function readGrid(page: Page): Promise<string[][]> {
   const [heads, ...rows] = await gridOf(page).evaluate((table) =>
     [...table.querySelectorAll('[role="row"]')].map((row) =>
       [...row.querySelectorAll('[role="columnheader"], [role="cell"], [role="rowheader"]')]
-        // The box and the number of the row are no columns.
+        // The checkbox and the row number are not columns.
         .slice(2)
         .map((cell) => cell.textContent ?? ''),
     ),
@@ -93,14 +93,14 @@ async function readDownload(download: Download): Promise<string[][]> {
 
 const ENDS = ['DONE', 'NOT_FOUND', 'DONE', 'DONE', 'ERROR'];
 
-test('a messy file is mapped, run, watched, corrected, and taken home as the grid shows it', async () => {
+test('a messy file is mapped, run, watched, corrected, and downloaded as the grid shows it', async () => {
   const { page, complaints, file } = await openPage('products.csv');
   await page.getByRole('link', { name: 'New job' }).first().click();
   await page.getByLabel('Pipeline', { exact: true }).selectOption('prices');
   await page.getByLabel('File to upload').setInputFiles(file);
   await page.getByText('Match the required column: sku.').waitFor();
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
-  // Before anything is paid for, the row says what is wrong with it.
+  // The row shows its problem before anything is paid for.
   await page
     .getByText(/^Expected a number, got "/i)
     .first()
@@ -121,8 +121,8 @@ test('a messy file is mapped, run, watched, corrected, and taken home as the gri
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
-  // The job itself has ended too: nothing on the screen moves any more.
-  // Of the two that failed one would fail again: it is not counted before somebody asks for it.
+  // The job is finished too, so nothing on the screen changes any more. One of the two failed rows would fail again:
+  // it is counted only on request.
   await page.getByRole('button', { name: 'Retry 1 row…' }).click();
   const question = page.getByRole('dialog', { name: 'Retry unsuccessful rows?' });
   await question.getByText('1 row skipped: 1 permanent failure.').waitFor();
@@ -153,7 +153,7 @@ test('a messy file is mapped, run, watched, corrected, and taken home as the gri
 const hasFocus = (target: Locator): Promise<boolean> =>
   target.evaluate((element) => element === element.ownerDocument.activeElement);
 
-/** As somebody without a mouse gets there. */
+/** Moves the focus by keyboard. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let steps = 0; steps < 200; steps += 1) {
@@ -168,7 +168,7 @@ async function pressOn(page: Page, target: Locator): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** A menu takes the focus a moment after it is seen. */
+/** A menu takes the focus a moment after it is visible. */
 async function chooseInMenu(page: Page, item: Locator): Promise<void> {
   await item.waitFor();
   const walk = async (): Promise<boolean> => {
@@ -181,12 +181,12 @@ async function chooseInMenu(page: Page, item: Locator): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-test('the same is done by keyboard alone', async () => {
+test('the same journey works by keyboard alone', async () => {
   const { page, complaints, file } = await openPage('keyboard.csv');
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
   await pressOn(page, page.getByRole('link', { name: 'New job' }).first());
   await tabTo(page, page.getByLabel('Pipeline', { exact: true }));
-  // One letter: a list that waited too long for the next takes it for the first of another word.
+  // One letter: after a pause, a list takes the next letter for the start of another word.
   await page.keyboard.type('p');
   const picking = page.waitForEvent('filechooser');
   await pressOn(page, page.getByRole('button', { name: 'Browse files' }));
@@ -209,7 +209,7 @@ test('the same is done by keyboard alone', async () => {
   await page.keyboard.type('A-4');
   await pressOn(page, page.getByRole('button', { name: 'Save and rerun' }));
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
-  // The first may go to the message in the corner.
+  // The first Escape may close the message in the corner.
   await expect
     .poll(async () => {
       await page.keyboard.press('Escape');

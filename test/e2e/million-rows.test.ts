@@ -1,5 +1,5 @@
-// A job of a million rows in a real browser: any part of it is there at once, filters find what they should, and neither the
-// page nor its memory grows with the job.
+// A job of a million rows in a real browser: any part of it is shown immediately, filters find the right rows, and
+// neither the page nor its memory grows with the job.
 import type { CDPSession, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
@@ -10,15 +10,15 @@ import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const ROWS = 1_000_000;
-/** Every so many rows one failed. */
+/** One of this many rows failed. */
 const FAILED_EVERY = 5000;
-/** Where rows are so large that keeping all that was seen would be noticed. */
+/** Rows large enough that keeping every row ever shown would be noticed. */
 const WIDE = { from: 200_000, to: 279_999, bytes: 8000 };
 const WIDE_STEPS = depth(10, 30);
-/** Rows around each step that are wide: more than the page asks for. */
+/** Wide rows around each step: more than the page requests. */
 const WIDE_AROUND = 400;
 const NODES_MAX = 3000;
-/** Everything that was seen of these rows is more than that. */
+/** Less than the size of all wide rows shown. */
 const HEAP_GROWTH_MAX_BYTES = 40 * 1024 * 1024;
 
 const database = useTestDatabase();
@@ -29,7 +29,7 @@ let jobId: string;
 
 beforeAll(async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
-  // Its columns, its state and its span come from the engine; the mass of rows from one statement each.
+  // The engine creates columns, state and span; one statement each inserts the mass of rows.
   const first = [{ sku: 'sku-0', title: 'product 0' }];
   jobId = await rowmill.submit(pipeline, first, { name: 'A million', hold: true });
   await database.query(
@@ -70,7 +70,7 @@ beforeAll(async () => {
 });
 afterAll(() => rowmill?.close());
 
-/** The numbers of the rows in view, without the ones that stand ready above and below it. */
+/** The numbers of the rows in view, without those rendered above and below it. */
 async function seenRows(grid: Locator): Promise<{ seqs: number[]; blank: number }> {
   return grid.evaluate((table) => {
     const view = table.getBoundingClientRect();
@@ -86,7 +86,7 @@ async function seenRows(grid: Locator): Promise<{ seqs: number[]; blank: number 
   });
 }
 
-/** Waits until the view is full of rows; they are at their place only after the frame in which the bar was moved. */
+/** Waits until the view is full of rows; they are in place only after the frame in which the bar was moved. */
 async function expectFilled(grid: Locator): Promise<number[]> {
   let seqs: number[] = [];
   const look = async (): Promise<string> => {
@@ -118,7 +118,7 @@ async function openGrid({
   return { page, grid, complaints, heap };
 }
 
-/** What is still held after a collection. */
+/** Heap in use after a collection. */
 async function heapBytes(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = await session.send('Runtime.getHeapUsage');
@@ -158,7 +158,7 @@ test('any part of a million rows is shown without blank rows, and the page stays
   expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);
   if (isDeep) expect((await heapBytes(heap)) - before).toBeLessThan(HEAP_GROWTH_MAX_BYTES);
 
-  // The wheel moves rows, not thousands of them, and none is left out on the way; also for who wants no animations.
+  // The wheel moves by rows, not by thousands, and skips none; also with reduced motion.
   for (const reducedMotion of ['no-preference', 'reduce'] as const) {
     await page.emulateMedia({ reducedMotion });
     await scrollTo(grid, reducedMotion === 'reduce' ? 0.25 : 0.5);
@@ -170,7 +170,7 @@ test('any part of a million rows is shown without blank rows, and the page stays
     expect(moved! - first!).toBeGreaterThan(0);
     expect(moved! - first!).toBeLessThan(30);
   }
-  // A transition of rows, however short, shows them at their old place first.
+  // Even a short transition would show rows in their old position first.
   const durations = await page.evaluate<string[]>(
     `[...document.querySelectorAll('[role="table"] [role="presentation"]')]
       .map((rows) => getComputedStyle(rows).transitionDuration)`,
@@ -192,12 +192,12 @@ test('any part of a million rows is shown without blank rows, and the page stays
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: new RegExp(chosen.replace('Open row', '^Row')) }).waitFor();
   await page.keyboard.press('Escape');
-  // Back where one came from.
+  // The focus returns to the row it came from.
   await expect.poll(focused).toBe(chosen);
   expectNoComplaints(complaints);
 });
 
-test('filters of a million rows find all that fits, and the last of it', async () => {
+test('filters on a million rows find all matches, including the last', async () => {
   const { page, grid, complaints } = await openGrid({ calm: true });
   const failed = ROWS / 2 / FAILED_EVERY;
   await page
@@ -207,7 +207,7 @@ test('filters of a million rows find all that fits, and the last of it', async (
   const wanted = Array.from({ length: failed }, (_, at) => at * FAILED_EVERY + 7);
   await expect.poll(async () => (await expectFilled(grid)).slice(0, 3)).toEqual(wanted.slice(0, 3));
   const found = new Set<number>();
-  // Page by page to the end of what is found.
+  // Page by page to the last match.
   for (let tries = 0; found.size < failed && tries < 100; tries += 1) {
     for (const seq of await expectFilled(grid)) found.add(seq);
     await grid.evaluate((table) => {

@@ -1,5 +1,4 @@
-// What the page says to somebody who begins: nothing is there yet, or something keeps a job from running. Each says what to
-// do next.
+// The page for a new user: nothing exists yet, or something keeps a job from running. Each screen shows the next step.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
@@ -21,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rowmill.close());
 
-test('without pipelines, workers and jobs every screen says how they come to be', async () => {
+test('without pipelines, workers and jobs every screen explains how to get them', async () => {
   await database.query('truncate jobs, workers cascade');
   const api = await startTestApi(database.url);
   const { page, complaints } = await browser.open();
@@ -41,7 +40,7 @@ test('without pipelines, workers and jobs every screen says how they come to be'
   expectNoComplaints(complaints);
 });
 
-test('a job that no worker can run says what it waits for and how to start one', async () => {
+test('a job that no worker can run shows what it waits for and how to start a worker', async () => {
   const api = await startTestApi(database.url, { pipelines: [prices] });
   const jobId = await rowmill.submit(prices, [{ sku: 'a' }], { name: 'Blocked', ownerId: 'local' });
   const { page } = await browser.open();
@@ -53,8 +52,8 @@ test('a job that no worker can run says what it waits for and how to start one',
   await page.getByRole('heading', { name: 'Workers', exact: true }).waitFor();
 });
 
-test('a file that could not be read says why, and leads to a new job', async () => {
-  // Nothing is stored before the end is read, which is behind the rows that are tried before there is a job.
+test('a file that could not be read shows the reason, and leads to a new job', async () => {
+  // Nothing is stored before the end of the file, which is behind the rows that are read before the job is created.
   const settings = { ingestMinRows: 3000, ingestMaxRows: 3000 };
   const api = await startTestApi(database.url, { pipelines: [prices], settings });
   const client = createClient({ baseUrl: api.url });
@@ -71,7 +70,7 @@ test('a file that could not be read says why, and leads to a new job', async () 
   expect(new URL(page.url()).searchParams.get('pipeline')).toBe('prices');
 });
 
-test('a trial that is over says so, and what waits', async () => {
+test('a finished test run is shown as finished, with the number of waiting rows', async () => {
   const api = await startTestApi(database.url, { pipelines: [prices] });
   const rows = Array.from({ length: 5 }, (_, n) => ({ n }));
   const jobId = await rowmill.submit(prices, rows, { name: 'Trial', ownerId: 'local', trial: 2 });

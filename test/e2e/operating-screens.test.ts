@@ -1,5 +1,5 @@
-// The screens around the jobs in a real browser: keys, people, webhooks, limits, many jobs at once, and what goes by
-// keyboard. Each is looked at by axe in light and dark colours, and on a phone.
+// The screens around the jobs in a real browser: keys, people, webhooks, limits, bulk actions on jobs, and the
+// keyboard. Each is checked by axe in light and dark colours, and at the width of a phone.
 import type { Locator } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -60,7 +60,7 @@ const SCREENS = [
 ] as const;
 
 for (const dark of [false, true])
-  test(`axe finds nothing wrong with any screen in ${dark ? 'dark' : 'light'} colours`, async () => {
+  test(`axe finds no violation on any screen in ${dark ? 'dark' : 'light'} colours`, async () => {
     const { page, complaints } = await openAs('ada', '/jobs', { dark });
     for (const [path, heading] of SCREENS) {
       await page.goto(api.url + path);
@@ -79,7 +79,7 @@ test('no screen is wider than a phone', async () => {
   }
 });
 
-test('a key is created after the password was confirmed, shown once, and revoked', async () => {
+test('a key is created after a password confirmation, shown once, and revoked', async () => {
   const { page, complaints } = await openAs('ada', '/settings?tab=keys');
   await database.query(`update sessions set confirmed_at = now() - interval '1 day'`);
   await page.getByRole('button', { name: 'New key' }).click();
@@ -104,7 +104,7 @@ test('a key is created after the password was confirmed, shown once, and revoked
   expectNoComplaints(complaints);
 });
 
-test('somebody is added, sees neither people nor the jobs of others, and loses keys and webhooks as the boxes say', async () => {
+test('a new user sees neither people nor the jobs of others, and loses keys and webhooks as the checkboxes say', async () => {
   const { page } = await openAs('ada', '/settings?tab=people');
   const grace = newId();
   await page.getByRole('button', { name: 'Add person' }).click();
@@ -135,7 +135,7 @@ test('somebody is added, sees neither people nor the jobs of others, and loses k
     await dialog.getByLabel('Role').selectOption('member');
     await dialog.getByLabel('New password').fill('a third quiet harbour');
   });
-  // A new password leaves the keys of programs alone, unless the box says otherwise.
+  // A new password keeps API keys, unless the checkbox is ticked.
   expect(await statusOf(key)).toBe(200);
   await change(async (dialog) => {
     await dialog.getByLabel('New password').fill('a fourth quiet harbour');
@@ -177,7 +177,7 @@ test('a webhook is created, tested, seen to fail, and sent again', async () => {
   expectNoComplaints(complaints);
 });
 
-test('what is wrong with the form of a job is told, and money is asked about before it is spent', async () => {
+test('errors in the form of a job are shown, and spending money needs a confirmation', async () => {
   const { page } = await openAs('ada', '/jobs/new?pipeline=prices');
   const name = `${newId()}.csv`;
   const buffer = Buffer.from(`sku\nA-1\n${name}\n`);

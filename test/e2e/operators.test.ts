@@ -1,5 +1,5 @@
-// What people do who keep things going, in a real browser: rows that wait are tried now, resources are looked at over
-// time, owners get their shares, sources are scanned, and a long search says how far it is.
+// The tasks of operators in a real browser: waiting rows are retried, resources have a history, owners get shares,
+// sources are scanned, and a long search shows its progress.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const browser = useBrowser();
-/** However busy the machine is. */
+/** Long enough for a busy machine. */
 const WAIT = { timeout: 45_000 };
 let rowmill: Rowmill | undefined;
 let worker: RowmillWorker | undefined;
@@ -43,7 +43,7 @@ const pipeline = definePipeline({
   ],
 });
 
-test('rows that wait for another try are tried now, from the job and from the dashboard', async () => {
+test('rows that wait for a retry are retried immediately, from the job and from the dashboard', async () => {
   isBusy = true;
   const api = await startTestApi(database.url, {
     pipelines: [pipeline],
@@ -84,7 +84,7 @@ test('rows that wait for another try are tried now, from the job and from the da
   expectNoComplaints(complaints);
 });
 
-test('rows that wait have their columns, come by scrolling, lead to their job, and are processed from the page', async () => {
+test('waiting rows have their columns, load on scrolling, link to their job, and are processed from the page', async () => {
   const name = `unworked-${newId()}`;
   const unworked = definePipeline({
     name,
@@ -149,7 +149,7 @@ test('rows that wait have their columns, come by scrolling, lead to their job, a
   expectNoComplaints(complaints);
 });
 
-test('a resource is looked at over time', async () => {
+test('the history of a resource is shown', async () => {
   const api = await startTestApi(database.url);
   const key = newId();
   const limits = { ratePerSecond: 50, concurrency: 10, minDelayMs: null, adaptive: true };
@@ -168,7 +168,7 @@ test('a resource is looked at over time', async () => {
   await page.getByRole('button', { name: `History of maps ${key}` }).click();
   await page.getByRole('heading', { name: `History of maps · ${key}` }).waitFor();
   await page.getByRole('img', { name: 'Concurrent calls over time, at most 4 used' }).waitFor();
-  // 30 samples are 29 stretches.
+  // 30 samples are 29 intervals.
   await page.getByRole('img', { name: 'Calls per second over time, 3,480 in total' }).waitFor();
   await page.getByRole('img', { name: 'Rate-limited calls over time, 58 in total' }).waitFor();
   await expect.poll(() => page.getByRole('dialog').locator('canvas').count()).toBe(3);
@@ -178,7 +178,7 @@ test('a resource is looked at over time', async () => {
   expectNoComplaints(complaints);
 });
 
-test('an owner is given another share, and a source is scanned', async () => {
+test('the share of an owner is changed, and a source is scanned', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-operators-'));
   const [grace, file] = [newId(), `${newId()}.csv`];
   writeFileSync(join(folder, file), `sku\na\n${file}\n`);
@@ -221,7 +221,7 @@ test('an owner is given another share, and a source is scanned', async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a long search says how far it is, is stopped, and goes on', async () => {
+test('a long search shows its progress, is stopped, and continues', async () => {
   const api = await startTestApi(database.url);
   rowmill = await openRowmill({ databaseUrl: database.url });
   const count = 150_000;
@@ -230,7 +230,7 @@ test('a long search says how far it is, is stopped, and goes on', async () => {
   }
   const jobId = await rowmill.submit(pipeline, rows(), { hold: true });
   const { page, complaints } = await browser.open();
-  // Every answer but the first is held back, so that there is time to stop.
+  // Every answer but the first is delayed, so that there is time to stop.
   let open: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;

@@ -1,4 +1,4 @@
-// A job is shown to others: by the link to what is on the screen, and on paper. And what Escape leaves first.
+// Sharing a job: by a link to the current view, and on paper. Also the order in which Escape closes things.
 import type { Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -31,7 +31,7 @@ async function finishedJob(): Promise<string> {
 
 const copied = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()');
 
-test('the link to a view leads somebody else to the same rows', async () => {
+test('the link to a view leads another user to the same rows', async () => {
   const address = await finishedJob();
   const { page, complaints } = await browser.open();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -53,7 +53,7 @@ test('the link to a view leads somebody else to the same rows', async () => {
   expectNoComplaints(complaints);
 });
 
-test('a job on paper has its numbers and nothing to click, in light colours', async () => {
+test('a printed job has its numbers and no controls, in light colours', async () => {
   const address = await finishedJob();
   const { page } = await browser.open({ dark: true });
   await page.goto(`${address}?overview=true`);
@@ -69,11 +69,11 @@ test('a job on paper has its numbers and nothing to click, in light colours', as
   expect(await ink()).not.toBe(onScreen);
 });
 
-test('Escape leaves the open row first, and the message after it', async () => {
+test('Escape closes the open row first, then the message', async () => {
   const address = await finishedJob();
   const { page } = await browser.open();
   await page.goto(`${address}?row=1`);
-  // Messages wait for somebody who looks elsewhere: none may go away by itself here.
+  // Messages stay while the window has no focus: none may disappear during this test.
   await page.evaluate(`setInterval(() => dispatchEvent(new Event('blur')), 50)`);
   const drawer = page.getByRole('dialog', { name: /^Row 1/ });
   await drawer.getByRole('button', { name: 'Edit & rerun' }).click();

@@ -1,5 +1,5 @@
-// What went wrong with a job, in a real browser: groups of errors are skipped or changed as a whole, rows that the file
-// lost are found, and a job that paused for money goes on.
+// Triage of a job in a real browser: groups of errors are skipped or changed as a whole, rows rejected from the file
+// are found, and a job paused by its budget is resumed.
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -11,7 +11,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const browser = useBrowser();
-/** However busy the machine is. */
+/** Long enough for a busy machine. */
 const WAIT = { timeout: 45_000 };
 let rowmill: Rowmill;
 let worker: RowmillWorker | undefined;
@@ -75,7 +75,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await dialog.getByText('Estimated cost ≈ 10').waitFor();
   await expectAccessible(page);
   await dialog.getByRole('button', { name: 'Apply and retry 10 rows' }).click();
-  // Row 21 had both: it is met by the other error now.
+  // Row 21 had both errors: now it is in the other group.
   await page.getByText('Retrying 10 edited rows').first().waitFor();
   await rowmill.whenFinished(jobId);
   await expect.poll(() => groups.count(), WAIT).toBe(1);
@@ -96,7 +96,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   expectNoComplaints(complaints);
 });
 
-test('rows that could not be read are counted, listed and downloaded', async () => {
+test('rejected rows are counted, listed and downloaded', async () => {
   const api = await start();
   const lines = Array.from({ length: 130 }, (_, n) =>
     n % 2 === 0 ? `a-${n},https://x` : `a-${n},b,<b>c</b>,d`,
@@ -140,7 +140,7 @@ test('rows that could not be read are counted, listed and downloaded', async () 
   expectNoComplaints(complaints);
 });
 
-test('a job that paused for money is given more and goes on', async () => {
+test('a job paused by its budget gets more and resumes', async () => {
   const api = await start();
   const rows = Array.from({ length: 8 }, (_, n) => ({ sku: `s${n}`, url: 'https://x' }));
   const jobId = await rowmill.submit(pipeline, rows, { budget: { max: 3 } });

@@ -1,5 +1,5 @@
-// Two people at one server, each in a browser of their own and with a job of their own: nothing that one of them can click,
-// type, search for or send with the session of the page shows them the job of the other.
+// Two users of one server, each with their own browser and job: nothing that one of them can click, type, search for
+// or send with the session of the page shows the job of the other.
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
@@ -26,7 +26,7 @@ interface Person {
 let api: RunningApi;
 let rowmill: Rowmill;
 let people: [Person, Person];
-/** Part of all names: tests share the database. */
+/** Part of all names, because tests share the database. */
 let round = 0;
 
 beforeEach(async () => {
@@ -64,7 +64,7 @@ async function addPerson(userId: string, jobName: string): Promise<Person> {
   return { userId, jobName, jobId, secret, page, complaints };
 }
 
-/** As a script in the page would ask, with its session. */
+/** Sends a request as a script in the page, with its session. */
 async function ask(page: Page, method: string, path: string): Promise<{ status: number; text: string }> {
   return page.evaluate(
     async ([how, where]) => {
@@ -94,7 +94,7 @@ const REQUESTS: readonly [string, (jobId: string) => string][] = [
   ['DELETE', (jobId) => `/api/jobs/${jobId}`],
 ];
 
-test('neither of two people finds, opens, reads or changes the job of the other', async () => {
+test('neither of two users finds, opens, reads or changes the job of the other', async () => {
   for (const [me, other] of [people, people.toReversed()] as [Person, Person][]) {
     const { page } = me;
     await page.goto(`${api.url}/jobs`);
@@ -121,7 +121,7 @@ test('neither of two people finds, opens, reads or changes the job of the other'
     await page.goto(`${api.url}/pending?jobId=${other.jobId}`);
     await page.getByRole('heading', { name: 'Nothing in progress' }).waitFor();
 
-    // The address of the job itself, of a row of it, and of its parts.
+    // The address of the job, of one of its rows, and of its tabs.
     const missing = newId();
     for (const part of ['', '?row=0', '?tab=files', '?tab=pending']) {
       await page.goto(`${api.url}/jobs/${other.jobId}${part}`);
@@ -136,7 +136,7 @@ test('neither of two people finds, opens, reads or changes the job of the other'
       expect(foreign.status, `${method} ${path('…')}`).toBe(404);
       expect(plain(foreign.text, other.jobId)).toEqual(plain(gone.text, missing));
     }
-    // The same requests are answered for their own job.
+    // The same requests succeed for their own job.
     expect((await ask(page, 'GET', `/api/jobs/${me.jobId}/items/0`)).text).toContain(`${me.secret} 0`);
     expect((await ask(page, 'GET', `/api/jobs/${me.jobId}/export?format=csv`)).text).toContain(me.secret);
     expect((await ask(page, 'GET', '/api/jobs?all=true')).status).toBe(403);
@@ -149,7 +149,7 @@ test('neither of two people finds, opens, reads or changes the job of the other'
   expect(untouched).toHaveLength(2);
 });
 
-test('what happens to the job of one person is not told on the page of the other', async () => {
+test("events of one user's job are not sent to the page of the other", async () => {
   const [ada, ben] = people;
   for (const { page } of people) {
     await page.goto(`${api.url}/jobs`);
@@ -167,7 +167,7 @@ test('what happens to the job of one person is not told on the page of the other
   await ada.page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await ada.page.getByRole('button', { name: 'Cancel job' }).click();
   await ada.page.getByText('Cancelled', { exact: true }).first().waitFor();
-  // An event of his own that comes after it: by then hers would have come.
+  // A later event of his own job: an event of hers would have arrived before it.
   await ben.page.getByRole('link', { name: ben.jobName }).click();
   await ben.page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await ben.page.getByRole('button', { name: 'Cancel job' }).click();
@@ -175,7 +175,7 @@ test('what happens to the job of one person is not told on the page of the other
   expect(((await told.jsonValue()) as string[]).join('')).not.toContain(ada.jobId);
 });
 
-/** Without what differs between any two refusals. */
+/** Without the parts that differ between any two refusals. */
 function plain(text: string, jobId: string): unknown {
   const { requestId: _, ...refusal } = JSON.parse(text.replaceAll(jobId, 'JOB')) as Record<string, unknown>;
   return refusal;

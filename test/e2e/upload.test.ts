@@ -1,5 +1,5 @@
-// A file of some size on its way from a real browser: paused and gone on with, and gone on with after the connection was cut.
-// Either way what is there is not sent again, and the job has the bytes of the file.
+// Upload of a larger file from a real browser: paused and resumed, and resumed after the connection was cut. In both
+// cases stored parts are not sent again, and the job has the bytes of the file.
 import { createHash } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const pipeline = definePipeline({ name: 'prices', phases: [{ name: 'lookup', run
 const PART_BYTES = 1_048_576;
 
 let api: RunningApi;
-/** Where the parts begin that were sent, in the order of their requests. */
+/** Offsets of the sent parts, in the order of their requests. */
 let offsets: number[];
 beforeEach(async () => {
   api = await startTestApi(database.url, { pipelines: [pipeline] });
@@ -57,10 +57,10 @@ async function expectJob(page: Page, file: ReturnType<typeof fileOf>): Promise<v
   });
 }
 
-test('an upload is paused, and goes on where it stopped', async () => {
+test('an upload is paused, and resumes where it stopped', async () => {
   const file = fileOf('quay');
   const { page, complaints } = await chooseFile(api.url, file);
-  // The fourth part is held back until the test has paused.
+  // The fourth part is delayed until the test has paused.
   await page.route('**/parts?offset=*', (route) =>
     route
       .request()
@@ -82,7 +82,7 @@ test('an upload is paused, and goes on where it stopped', async () => {
   expectNoComplaints(complaints);
 });
 
-test('an upload whose connection was cut says what is there, and goes on behind it', async () => {
+test('an upload whose connection was cut shows how much is stored, and continues after that', async () => {
   const file = fileOf('wave');
   const proxy = await startCuttableProxy(api.url);
   const { page } = await chooseFile(proxy.url, file);
@@ -97,11 +97,11 @@ test('an upload whose connection was cut says what is there, and goes on behind 
   expect(offsets).toEqual([2, 3, 4, 5].map((at) => at * PART_BYTES));
 });
 
-test('over connections that break again and again the file goes in smaller parts', async () => {
+test('over connections that break repeatedly the file is sent in smaller parts', async () => {
   const file = fileOf('reef');
   const proxy = await startCuttableProxy(api.url);
   const { page } = await chooseFile(proxy.url, file);
-  // No part of the first size ever comes through.
+  // No part of the initial size arrives.
   const { cuts } = proxy.cutEach(Math.floor(0.7 * PART_BYTES));
   await page.getByRole('button', { name: 'Upload only' }).click();
   await expectJob(page, file);
@@ -111,7 +111,7 @@ test('over connections that break again and again the file goes in smaller parts
   expect(Math.max(...parts.map(({ bytes }) => Number(bytes)))).toBeLessThan(PART_BYTES);
 });
 
-test('over a slow connection the bar moves within a part, and a pause tells what is there', async () => {
+test('over a slow connection the bar moves within a part, and a pause shows how much is stored', async () => {
   const file = fileOf('tide');
   const { page } = await chooseFile(api.url, file);
   const network = await page.context().newCDPSession(page);
@@ -140,7 +140,7 @@ test('over a slow connection the bar moves within a part, and a pause tells what
   await expectJob(page, file);
 });
 
-test('an upload that is cancelled is gone from the server', async () => {
+test('a cancelled upload is deleted on the server', async () => {
   const { page } = await chooseFile(api.url, fileOf('pier'));
   await page.route('**/parts?offset=*', (route) =>
     route.request().url().endsWith(`offset=${PART_BYTES}`) ? undefined : route.continue(),

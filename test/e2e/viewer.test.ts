@@ -1,5 +1,5 @@
-// Somebody who may only look, at every screen of the page: nothing that can be clicked is refused by the server, and what
-// a member of the same team has besides is what the server would refuse.
+// A user with read-only access, on every screen of the page: the server refuses none of the visible controls, and the
+// additional controls of a team member are those that it would refuse to a viewer.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ beforeEach(async () => {
   }
 });
 
-/** One job that has ended with failures and rejected rows, one whose row waits for another try, one in its trial. */
+/** One finished job with failures and rejected rows, one with a row that waits for a retry, one in its test run. */
 async function makeThings(rowmill: Rowmill): Promise<void> {
   const headers = await keyHeaders(database, 'mia', ['read', 'write']);
   const client = createClient({ baseUrl: api.url, headers });
@@ -98,7 +98,7 @@ async function makeThings(rowmill: Rowmill): Promise<void> {
   ids.webhook = made.webhookId;
 }
 
-/** Made when a test asks: the ids are known only then. */
+/** Functions, because the ids are known only when a test runs. */
 const SCREENS: Readonly<Record<string, () => string[]>> = {
   'the jobs': () => ['/jobs', '/jobs/new', `/jobs/${ids.trial}?overview=true`],
   'the rows of a job': () => [`/jobs/${ids.finished}?overview=true`, `/jobs/${ids.finished}?row=1`],
@@ -126,7 +126,7 @@ interface Walker {
   page: Page;
   complaints: string[];
   refused: string[];
-  /** Names of what has been used. */
+  /** Names of the controls that were used. */
   used: Set<string>;
   show(path: string): Promise<void>;
   settle(): Promise<void>;
@@ -145,7 +145,7 @@ async function openAs(
   await page.addInitScript('window.print = () => {}');
   const refused: string[] = [];
   const underWay = new Set<Request>();
-  // The stream of events never ends.
+  // The event stream never ends.
   page.on('request', (request) => !request.url().includes('/api/v1/events') && underWay.add(request));
   page.on('requestfinished', (request) => underWay.delete(request));
   page.on('requestfailed', (request) => underWay.delete(request));
@@ -162,7 +162,7 @@ async function openAs(
     async show(path) {
       await page.goto(api.url + path);
       await page.getByRole('heading').first().waitFor();
-      // What is under it cannot be used.
+      // The dialog covers the screen.
       if (path.includes('row=')) await page.getByRole('dialog').waitFor();
       await whenLoaded(page);
       await settle();
@@ -170,7 +170,7 @@ async function openAs(
   };
 }
 
-/** What can be used on the screen: buttons, fields to choose with and files to take. A dialog is before the rest. */
+/** Buttons, checkboxes and downloads of the screen, or of the dialog that covers it. */
 async function controls(page: Page): Promise<Locator> {
   const place = (await page.getByRole('dialog').count()) > 0 ? '[role=dialog]' : 'main';
   return page.locator(
@@ -191,8 +191,8 @@ async function namesOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Uses everything on the screen and in its menus, each as if it were the first. What screens, columns or rows share is used
- * on the first of them; in the deep lane on each.
+ * Uses every control of the screen and its menus, each from a fresh state. Controls shared by screens, columns or rows
+ * are used once; in the deep lane on each.
  */
 async function useAll({ page, show, settle, used }: Walker, path: string): Promise<number> {
   await show(path);
@@ -204,7 +204,7 @@ async function useAll({ page, show, settle, used }: Walker, path: string): Promi
     if (!isDeep && kind !== '' && used.has(kind)) continue;
     used.add(kind);
     const control = (await controls(page)).nth(at);
-    // The screen shows less than before: somebody else's work has gone on.
+    // The screen has fewer controls now, because the job changed meanwhile.
     if ((await control.count()) === 0) break;
     if ((await control.getAttribute('download')) !== null) {
       const file = new URL(String(await control.getAttribute('href')), api.url);
@@ -223,17 +223,17 @@ async function useAll({ page, show, settle, used }: Walker, path: string): Promi
     await settle();
     const isAsBefore = async () => page.url() === address && (await namesOf(page)).join() === names.join();
     if (await isAsBefore()) continue;
-    // What opened over the screen closes; anything else takes a reload.
+    // Escape closes dialogs and menus; other changes need a reload.
     await page.keyboard.press('Escape');
     if (!(await isAsBefore())) await show(path);
   }
   return count;
 }
 
-/** By walks that passed: one that is tried again uses the same again. */
+/** Controls used in walks that passed: a retried walk uses its controls again. */
 let usedByVera: ReadonlySet<string> = new Set();
 
-test.each(EVERYWHERE)('somebody who may only look meets nothing that is refused: %s', async (_, screens) => {
+test.each(EVERYWHERE)('a viewer is offered nothing that is refused: %s', async (_, screens) => {
   const viewer = await openAs({ userId: 'vera' }, usedByVera);
   let used = 0;
   for (const path of screens()) used += await useAll(viewer, path);
@@ -243,7 +243,7 @@ test.each(EVERYWHERE)('somebody who may only look meets nothing that is refused:
   usedByVera = viewer.used;
 });
 
-test('somebody who may only look is offered what a key of theirs can be for, and nothing more', async () => {
+test('a viewer can create keys with only the scopes a viewer may have', async () => {
   const { page, show, refused } = await openAs({ userId: 'vera' });
   await show('/settings?tab=keys');
   await page.getByRole('button', { name: 'New key' }).click();
@@ -257,14 +257,14 @@ test('somebody who may only look is offered what a key of theirs can be for, and
 const FOR_KEYS = EVERYWHERE.filter(([words]) =>
   (isDeep ? /job|webhooks|settings/ : /rows of a job|webhooks/).test(words),
 );
-test.each(FOR_KEYS)('with a key for reading nothing is refused either: %s', async (_, screens) => {
+test.each(FOR_KEYS)('with a read-only key nothing is refused either: %s', async (_, screens) => {
   const reader = await openAs({ headers: await keyHeaders(database, 'mia', ['read']) });
   for (const path of screens()) await useAll(reader, path);
   expect(reader.refused).toEqual([]);
   expectNoComplaints(reader.complaints);
 });
 
-test('a member has besides what a viewer has just what the server refuses to viewers', async () => {
+test("a member's additional controls are exactly those that the server refuses to viewers", async () => {
   const [viewer, member] = [await openAs({ userId: 'vera' }), await openAs({ userId: 'mia' })];
   const besides = new Set<string>();
   for (const path of EVERYWHERE.flatMap(([, screens]) => screens())) {

@@ -1,4 +1,4 @@
-// Budgets, seen from a service that counts what it is paid: several workers in one process, each with its own
+// Budgets, measured at a service that counts its payments: several workers in one process, each with its own
 // connections, share a budget through the database alone.
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -74,7 +74,7 @@ async function submit(pipeline: Pipeline, items: Row[], options: NewJobOptions):
   return rowmill.submit(pipeline, items, { outputs: [], ...options });
 }
 
-/** The sentence of the job that pauses next. */
+/** Waits until the job is paused and returns the reason. */
 async function pausedReason(jobId: string): Promise<string | null> {
   for (;;) {
     const { state, pausedBecause } = await rowmill.job(jobId);
@@ -93,7 +93,7 @@ async function expectTruth(jobId: string): Promise<void> {
 }
 
 describe('a job that reaches its budget', () => {
-  test('pauses itself and says so, and goes on to its end when the budget is raised', async () => {
+  test('pauses with a reason, and finishes when the budget is raised', async () => {
     let calls = 0;
     const pipeline = pipelineOf({
       cost: 0.1,
@@ -108,7 +108,7 @@ describe('a job that reaches its budget', () => {
     contextOf(rowmill).events.on('job.paused', ({ reason }) => told.push(reason));
     const jobId = await submit(pipeline, rows(100), { budget: { max: 5 } });
     expect(await pausedReason(jobId)).toBe('budget of 5 reached: 5 spent');
-    // The event follows the commit that was just seen.
+    // The event follows the commit.
     await expect.poll(() => told).toEqual(['budget of 5 reached: 5 spent']);
     expect(calls).toBe(50);
     const progress = await rowmill.progress(jobId);
@@ -144,7 +144,7 @@ describe('a job that reaches its budget', () => {
     await expectTruth(jobId);
   });
 
-  test('spends what calls leave over that cost less than expected', async () => {
+  test('spends the amount left over by calls that cost less than estimated', async () => {
     let calls = 0;
     const pipeline = pipelineOf({
       cost: 1,
@@ -165,7 +165,7 @@ describe('a job that reaches its budget', () => {
     await expectTruth(jobId);
   });
 
-  test('goes beyond it by no more than the calls in flight cost more than expected', async () => {
+  test('exceeds it at most by the extra cost of running calls that cost more than estimated', async () => {
     const pipeline = pipelineOf({
       cost: 1,
       concurrency: 4,
@@ -183,7 +183,7 @@ describe('a job that reaches its budget', () => {
     expect(cost).toBeLessThanOrEqual(30 + 8 * 2 + 1);
   });
 
-  test('holds a budget whose calls nobody can estimate to what is in flight', async () => {
+  test('exceeds it at most by the running calls if there is no estimate', async () => {
     const pipeline = pipelineOf({
       cost: 0,
       concurrency: 3,
@@ -201,7 +201,7 @@ describe('a job that reaches its budget', () => {
     expect(cost).toBeLessThanOrEqual(26);
   });
 
-  test('finishes when the budget is just enough', async () => {
+  test('finishes if the budget is just enough', async () => {
     const pipeline = pipelineOf({ cost: 0.1 });
     await start([pipeline], 2);
     const jobId = await submit(pipeline, rows(70), { budget: { max: 7 } });
@@ -209,7 +209,7 @@ describe('a job that reaches its budget', () => {
   });
 });
 
-test('estimates may depend on the row; one that makes no sense is the failure of its row', async () => {
+test('an estimate may depend on the row; an invalid estimate fails its row', async () => {
   const pipeline = pipelineOf({
     cost: (row) =>
       row.n === 3 ? Number.NaN : row.n === 4 ? -1 : row.n === 5 ? ('1' as never) : (row.n % 3) + 1,
@@ -235,7 +235,7 @@ test('estimates may depend on the row; one that makes no sense is the failure of
   await expectTruth(jobId);
 });
 
-test('a real figure that makes no sense is the failure of its call', async () => {
+test('an invalid actual cost fails its call', async () => {
   const pipeline = pipelineOf({ run: (row, { cost }) => cost(row.n === 0 ? -2 : Number.NaN) });
   await start([pipeline]);
   const jobId = await submit(pipeline, rows(2), { budget: { max: 1000 } });
@@ -247,7 +247,7 @@ test('a real figure that makes no sense is the failure of its call', async () =>
   ]);
 });
 
-test('attempts and phases of an item add up, with and without a budget', async () => {
+test("the costs of an item's attempts and phases add up, with and without a budget", async () => {
   made += 1;
   const pipeline = definePipeline({
     name: `paid-${made}`,
@@ -283,7 +283,7 @@ test('attempts and phases of an item add up, with and without a budget', async (
   }
 });
 
-test('an item is not tried again when that would cost more than an item may', async () => {
+test('an item is not retried if the retry would exceed the budget per item', async () => {
   const pipeline = pipelineOf({
     cost: 0.4,
     retry: { throttled: { maxAttempts: 50, baseMs: 1, capMs: 1 } },
@@ -311,7 +311,7 @@ test('an item is not tried again when that would cost more than an item may', as
   await expectTruth(jobId);
 });
 
-test('an item that is dearer than an item may be is not called at all', async () => {
+test('an item whose estimate exceeds the budget per item is not called', async () => {
   let calls = 0;
   const pipeline = pipelineOf({
     cost: (row) => row.n,
@@ -328,7 +328,7 @@ test('an item that is dearer than an item may be is not called at all', async ()
   expect(failed!.sample).toBe('budget of 2 per item reached: 0 spent, the next call is estimated at 3');
 });
 
-test('calls of many items set aside the sum, and share what they tell', async () => {
+test('calls of many items reserve the sum, and their items share the reported cost', async () => {
   const sizes: number[] = [];
   made += 1;
   const pipeline = definePipeline({
@@ -360,7 +360,7 @@ test('calls of many items set aside the sum, and share what they tell', async ()
 });
 
 describe('owners', () => {
-  test('share a budget over all their jobs, and others do not feel it', async () => {
+  test('share a budget over all their jobs, without effect on other owners', async () => {
     const pipeline = pipelineOf({ cost: 1 });
     const anna = newId();
     await start([pipeline], 2);
@@ -387,7 +387,7 @@ describe('owners', () => {
     for (const jobId of jobs) expect((await rowmill.whenFinished(jobId)).counts.DONE).toBe(40);
   });
 
-  test('have a budget per day, which begins anew by the clock of the database', async () => {
+  test('have a daily budget that resets by the clock of the database', async () => {
     const pipeline = pipelineOf({ cost: 1 });
     const dora = newId();
     await start([pipeline]);
@@ -400,27 +400,28 @@ describe('owners', () => {
     );
     await rowmill.resume(jobId);
     expect((await rowmill.whenFinished(jobId)).counts.DONE).toBe(18);
-    // The last calls are told of with the next sync.
+    // The next sync reports the last calls.
     await expect.poll(() => rowmill.budgets(jobId)).toMatchObject([{ scope: 'day', max: 10, spent: 8 }]);
   });
 });
 
-test('a budget that is set while the job runs holds from then on, and counts what was spent before', async () => {
+test('a budget set while the job runs applies from then on, and includes earlier spending', async () => {
   const pipeline = pipelineOf({ cost: 1, run: () => waitMs(20) });
   await start([pipeline], 2);
   const jobId = await submit(pipeline, rows(5000), {});
   while ((await rowmill.progress(jobId)).cost < 50) await waitMs(5);
-  // Far away, so that all have heard of it before it is reached.
+  // Far enough away that all workers know of it before it is reached.
   await rowmill.setBudget(jobId, { max: 2000 });
   await pausedReason(jobId);
   const { cost } = await rowmill.progress(jobId);
-  // Early by what calls of the other worker cost between two of its reports: 62 in 250 ms; the bound allows two seconds.
+  // A job may pause early by the cost that the other worker has between two reports: 62 in 250 ms; the bound allows
+  // two seconds.
   expect(cost).toBeGreaterThan(2000 - 8 * 62);
   expect(cost).toBeLessThanOrEqual(2000 + 20);
   await rowmill.cancel(jobId);
 });
 
-test('what was spent stays spent when rows are reprocessed', async () => {
+test('reprocessing rows does not reset the amount spent', async () => {
   const pipeline = pipelineOf({
     cost: 1,
     run: (row, { generation }) => (generation === 1 && row.n < 5 ? fail('no') : { ok: true }),
@@ -438,7 +439,7 @@ test('what was spent stays spent when rows are reprocessed', async () => {
   await expectTruth(jobId);
 });
 
-test('a budget that makes no sense, or that nothing is charged to, is refused', async () => {
+test('an invalid budget is refused, and so is one for a pipeline without costs', async () => {
   const free = definePipeline({ name: 'free', phases: [{ name: 'only', run: () => null }] });
   await start([]);
   const refused = (budget: object, pipeline = pipelineOf()) =>
@@ -457,7 +458,7 @@ test('a budget that makes no sense, or that nothing is charged to, is refused', 
   expect(() => pipelineOf({ cost: -1 })).toThrow('to be a number from 0 or a function of the row, got -1');
 });
 
-test('handlers in threads tell what they cost; a thread that ends costs what was expected', async () => {
+test('handlers in threads report their cost; a thread that exits costs the estimate', async () => {
   const [pipeline] = await loadPipelines([fileURLToPath(new URL('paid-pipelines.mjs', import.meta.url))]);
   await start([pipeline!]);
   const jobId = await submit(pipeline!, rows(30), { budget: { max: 10 } });
@@ -473,7 +474,7 @@ test('handlers in threads tell what they cost; a thread that ends costs what was
   await expectTruth(jobId);
 });
 
-test('calls that are given up were paid: their cost is booked apart, and their items run again', async () => {
+test('abandoned calls were paid: their cost is booked separately, and their items run again', async () => {
   let began = 0;
   let isHanging = true;
   const pipeline = pipelineOf({
@@ -499,7 +500,7 @@ test('calls that are given up were paid: their cost is booked apart, and their i
   await expectTruth(jobId);
 });
 
-test('a call that does not answer in its time costs what was expected', async () => {
+test('a call that times out costs the estimate', async () => {
   made += 1;
   const pipeline = definePipeline({
     name: `paid-${made}`,
@@ -519,7 +520,7 @@ test('a call that does not answer in its time costs what was expected', async ()
   await expect.poll(() => rowmill.budgets(jobId)).toMatchObject([{ spent: 6, lost: 0, reserved: 0 }]);
 });
 
-test('time slices hold the budget too, and end when the job has paused', async () => {
+test('time slices respect the budget too, and end when the job has paused', async () => {
   const pipeline = pipelineOf({ cost: 1 });
   await start([]);
   const jobId = await submit(pipeline, rows(50), { budget: { max: 20 } });
@@ -530,7 +531,7 @@ test('time slices hold the budget too, and end when the job has paused', async (
   expect((await rowmill.job(jobId)).pausedBecause).toBe('budget of 20 reached: 20 spent');
 });
 
-test('a job of the same owner without a budget does not wait for one that has none left', async () => {
+test('a job without a budget does not wait for a job of the same owner whose budget is used up', async () => {
   let release = (): void => {};
   const hanging = new Promise<void>((resolve) => {
     release = resolve;
@@ -541,7 +542,7 @@ test('a job of the same owner without a budget does not wait for one that has no
     run: (row) => (row.price ? hanging : { ok: true }),
   });
   await start([pipeline]);
-  // Its one call hangs and holds all of the budget: nothing else of it may start, and it cannot pause.
+  // Its one call hangs and holds the whole budget: no other call of this job may start, and it cannot pause.
   const poor = await submit(pipeline, [{ n: 0, price: 1 }, ...rows(50)], { budget: { max: 1 }, priority: 5 });
   const free = await submit(pipeline, rows(50), {});
   expect((await rowmill.whenFinished(free)).counts.DONE).toBe(50);
@@ -550,7 +551,7 @@ test('a job of the same owner without a budget does not wait for one that has no
   expect(await pausedReason(poor)).toBe('budget of 1 reached: 1 spent');
 });
 
-test('outcomes that come too late were paid: the flush books their cost apart', async () => {
+test('late outcomes were paid: the flush books their cost separately', async () => {
   const pipeline = pipelineOf({ cost: 1 });
   await start([]);
   const jobId = await submit(pipeline, rows(3), {});

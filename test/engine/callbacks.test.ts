@@ -1,5 +1,5 @@
-// Callbacks of pipelines: called after what they tell is committed, again until they went well, and never in the way of
-// the job.
+// Callbacks of pipelines: called after the commit they report, retried until they succeed, and never in the way of the
+// job.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
@@ -22,7 +22,7 @@ afterEach(async () => {
   await database.query('delete from callbacks');
 });
 
-/** An empty job that has ended. */
+/** Creates an empty, finished job. */
 async function endedJob(context: EngineContext): Promise<string> {
   const { jobId } = await createJob(context, {
     pipeline: 'told',
@@ -46,7 +46,7 @@ const rows = (): Promise<
 const makeDue = () => database.query('update callbacks set next_attempt_at = now()');
 
 describe('onDone', () => {
-  test('is called once when a generation has ended, with its summary', async () => {
+  test('is called once when a generation is finished, with its summary', async () => {
     const context = database.context();
     const jobId = await endedJob(context);
     const calls: unknown[] = [];
@@ -66,7 +66,7 @@ describe('onDone', () => {
     expect(await rows()).toMatchObject([{ kind: 'done', state: 'DONE' }]);
   });
 
-  test('that fails does not keep the job from its end, and is called again with the same key', async () => {
+  test('does not delay the end of the job if it fails, and is retried with the same key', async () => {
     const context = database.context();
     const jobId = await endedJob(context);
     const keys: string[] = [];
@@ -90,7 +90,7 @@ describe('onDone', () => {
     expect(await rows()).toMatchObject([{ state: 'DONE' }]);
   });
 
-  test('that fails too often is given up, and the doctor says so', async () => {
+  test('is given up after too many failures, and the doctor reports it', async () => {
     const context = database.context();
     const jobId = await endedJob(context);
     await database.query('update callbacks set attempts = 14');
@@ -105,7 +105,7 @@ describe('onDone', () => {
     ]);
   });
 
-  test('that does not end is aborted and tried again', async () => {
+  test('is aborted and retried if it does not return', async () => {
     const context = database.context({ itemTimeoutMs: 50 });
     await endedJob(context);
     let aborted = false;
@@ -123,7 +123,7 @@ describe('onDone', () => {
     ]);
   });
 
-  test('is called once by several workers at once', async () => {
+  test('is called once even with several workers', async () => {
     const contexts = [database.context(), database.context(), database.context()];
     for (let n = 0; n < 10; n += 1) await endedJob(contexts[0]!);
     const keys: string[] = [];
@@ -133,7 +133,7 @@ describe('onDone', () => {
     expect(new Set(keys).size).toBe(10);
   });
 
-  test('whose result comes after its lease was over changes nothing', async () => {
+  test('changes nothing if its result arrives after its lease expired', async () => {
     const context = database.context();
     await endedJob(context);
     let calls = 0;
@@ -152,7 +152,7 @@ describe('onDone', () => {
 });
 
 describe('onItemError', () => {
-  test('gets the failed items of the generation in batches, and only the batch that failed again', async () => {
+  test('gets the failed items of the generation in batches, and again only the batch that failed', async () => {
     const context = database.context();
     const jobId = await endedJob(context);
     await database.query(
@@ -194,7 +194,7 @@ describe('onItemError', () => {
     expect(await rows()).toMatchObject([{ kind: 'itemError', state: 'DONE' }]);
   });
 
-  test('is not called when nothing failed', async () => {
+  test('is not called if no item failed', async () => {
     const context = database.context();
     await endedJob(context);
     let calls = 0;
@@ -205,7 +205,7 @@ describe('onItemError', () => {
 });
 
 describe('a worker', () => {
-  test('tells that a phase is done while the next one runs, and everything at the end', async () => {
+  test('reports a finished phase while the next one runs, and all phases at the end', async () => {
     const told: string[] = [];
     let release = (): void => {};
     const isReleased = new Promise<void>((resolve) => {
@@ -247,7 +247,7 @@ describe('a worker', () => {
   });
 });
 
-test('a claim takes one callback, also where the database knows of only one', async () => {
+test('a claim takes one callback even if the statistics of the database know only one', async () => {
   const context = database.context();
   await endedJob(context);
   await database.query(`delete from callbacks where kind <> 'done'`);
@@ -259,7 +259,7 @@ test('a claim takes one callback, also where the database knows of only one', as
   expect(await database.query('select 1 from callbacks where token is not null')).toHaveLength(1);
 });
 
-test('what a pipeline does not want is removed, and what is of others is left', async () => {
+test('callbacks that a pipeline does not define are removed, and those of other pipelines are kept', async () => {
   const context = database.context();
   await endedJob(context);
   const { jobId } = await createJob(context, { pipeline: 'others', phases: ['a'] });
@@ -272,14 +272,14 @@ test('what a pipeline does not want is removed, and what is of others is left', 
   ]);
 });
 
-test('the phases of a cancelled generation are not told as done', async () => {
+test('the phases of a cancelled generation are not reported as done', async () => {
   const context = database.context();
   const { jobId } = await createJob(context, { pipeline: 'told', phases: ['a', 'b'] });
   await cancelJob(context, jobId);
   expect((await rows()).map(({ kind }) => kind)).toEqual(['done', 'itemError']);
 });
 
-test('a callback that is no function is refused when the pipeline is defined', () => {
+test('a callback that is not a function is refused when the pipeline is defined', () => {
   expect(() =>
     definePipeline({ name: 'wrong', phases: [{ name: 'a', run: () => 1 }], onDone: 'later' as never }),
   ).toThrow('expected onDone of pipeline wrong to be a function, got a string');

@@ -1,5 +1,5 @@
-// How much work a step of a cancellation is for the database: in proportion to its items, whatever the database believes
-// about its tables, and whenever it made its plan.
+// The database's work for a step of a cancellation is proportional to its items, for any table statistics and any age
+// of the plan.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cancelStep } from '../../src/engine/jobs/cancel-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -12,11 +12,11 @@ const database = useTestDatabase();
 const TABLES = ['jobs', 'spans', 'results', 'error_groups', 'ledger'];
 const ITEMS = 3200;
 const SPANS = 100;
-/** Items of the spans that one step looks at. */
+/** Items of the spans that one step reads. */
 const ITEMS_OF_STEP = (ITEMS / SPANS) * 64;
 const jobId = newId();
 
-/** The second run of a job: its items wait in many spans, and three of four have a result from the first. */
+/** The second run of a job: its items wait in many spans, and three of four have a result from the first run. */
 async function fill(): Promise<void> {
   await database.query(
     `insert into jobs (job_id, owner_id, pipeline, phases, state, generation, item_count, outputs)
@@ -43,20 +43,20 @@ async function fill(): Promise<void> {
 
 let explainer: Explainer;
 beforeAll(async () => {
-  // A connection as servers have it.
+  // A connection like those of a server.
   explainer = openExplainer(database.directUrl, false);
   for (const table of TABLES) await database.query(`alter table ${table} set (autovacuum_enabled = off)`);
 });
 afterAll(() => explainer.close());
 
-/** A step, on a connection that records what it sends and answers nothing. */
+/** Runs a step on a connection that records its statements and returns no rows. */
 const sendStep = (db: Executor): Promise<unknown> => {
   const recorded = { transaction: (work: (tx: Executor) => Promise<unknown>) => work(db) };
   return cancelStep({ db: recorded } as unknown as EngineContext, jobId, ITEMS).catch(() => {});
 };
 
 test.each(['none', 'fresh', 'of empty tables'])(
-  'a step of a cancellation visits an item a few times; statistics: %s',
+  'a step of a cancellation visits each item only a few times; statistics: %s',
   async (statistics) => {
     await database.query(`truncate ${TABLES.join(', ')} cascade`);
     await database.query(`vacuum analyze ${TABLES.join(', ')}`);

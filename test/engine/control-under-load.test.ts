@@ -1,4 +1,5 @@
-// Control actions while real workers run: handlers stop, nothing is lost, and the end is exact. The test prints how soon.
+// Control actions while real workers run: handlers stop, nothing is lost, and the counts are exact. The tests print
+// how long it took.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
@@ -25,7 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => rowmill.close());
 
-/** A pipeline that notes when its handlers start, and who was aborted. They take so long, or wait for an end. */
+/**
+ * A pipeline that records its handlers' starts and aborts. Each handler takes `handler` milliseconds, or waits for
+ * that promise.
+ */
 function watched(handler: number | Promise<void>) {
   const seen = { starts: 0, running: 0, aborted: 0, seqs: [] as number[], jobIds: [] as string[] };
   const pipeline = definePipeline({
@@ -56,7 +60,7 @@ function watched(handler: number | Promise<void>) {
 async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
   const startedMs = monotonicMs();
   while (!(await test())) {
-    if (monotonicMs() - startedMs > 45_000) throw new Error(`waited in vain for ${what}`);
+    if (monotonicMs() - startedMs > 45_000) throw new Error(`timed out waiting for ${what}`);
     await waitMs(10);
   }
   console.log(`${what}: after ${Math.round(monotonicMs() - startedMs)} ms`);
@@ -94,24 +98,24 @@ async function expectExact(jobId: string, state: string, total: number) {
 }
 
 describe('a job under load', () => {
-  test('that is paused starts nothing once all is given back, keeps what ran, and ends after the resume', async () => {
+  test('that is paused starts no further call, keeps the results of running calls, and finishes after the resume', async () => {
     const { seen, pipeline } = watched(20);
     await withWorkers(pipeline, 2, async () => {
       const jobId = await rowmill.submit(pipeline, rows(2000));
       await until('items to run', () => seen.starts > 100);
       expect(await rowmill.pause(jobId)).toBe(true);
-      await until('claimed items to be given back', async () => {
+      await until('claimed items to be returned', async () => {
         const { counts } = await rowmill.progress(jobId);
         return counts.PROCESSING === 0 && seen.running === 0;
       });
       const started = seen.starts;
-      // The same workers look for work, and find other jobs, again and again.
+      // The same workers keep looking for work, and find other jobs.
       for (let job = 0; job < 5; job += 1)
         await whenFinished(rowmill, await rowmill.submit(pipeline, rows(20)));
       expect(seen.starts).toBe(started + 100);
       expect(seen.jobIds.filter((each) => each === jobId)).toHaveLength(started);
       const { counts } = await rowmill.progress(jobId);
-      expect(counts.DONE, 'everything that ran is kept').toBe(started);
+      expect(counts.DONE, 'every result is kept').toBe(started);
       expect(counts.PENDING).toBe(2000 - started);
       expect(seen.aborted).toBe(0);
 
@@ -119,11 +123,11 @@ describe('a job under load', () => {
       await expectExact(jobId, 'DONE', 2000);
       const seqs = seen.seqs.filter((_, at) => seen.jobIds[at] === jobId);
       expect(new Set(seqs).size).toBe(2000);
-      expect(seqs, 'nothing ran twice').toHaveLength(2000);
+      expect(seqs, 'no item ran twice').toHaveLength(2000);
     });
   });
 
-  test('that is paused gives back what was not started while a slow handler goes on', async () => {
+  test('that is paused returns its queued items while a slow handler still runs', async () => {
     let release = (): void => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -133,12 +137,15 @@ describe('a job under load', () => {
       const jobId = await rowmill.submit(pipeline, rows(40));
       await until('items to run', () => seen.running === 8);
       await rowmill.pause(jobId);
-      await until('the rest to be given back', async () => {
+      await until('the rest to be returned', async () => {
         const { counts } = await rowmill.progress(jobId);
         return counts.PENDING === 32 && counts.PROCESSING === 8;
       });
       release();
-      await until('what ran to be kept', async () => (await rowmill.progress(jobId)).counts.DONE === 8);
+      await until(
+        'the results of running calls',
+        async () => (await rowmill.progress(jobId)).counts.DONE === 8,
+      );
       expect(seen.starts).toBe(8);
       await rowmill.cancel(jobId);
       await expectExact(jobId, 'CANCELLED', 40);
@@ -152,11 +159,12 @@ describe('a job under load', () => {
       const jobId = await rowmill.submit(pipeline, rows(5000));
       await until('handlers to run', () => seen.running === 16);
       const cancelled = rowmill.cancel(jobId);
-      // They would run for ten minutes.
+      // Uncancelled they would run for ten minutes.
       await until('handlers to be aborted', () => seen.running === 0);
       expect(await cancelled).toBe(true);
       expect((await expectExact(jobId, 'CANCELLED', 5000)).counts.CANCELLED).toBe(5000);
-      // A worker ends its leases one after the other: what it starts of another one meanwhile is aborted too.
+      // A worker stops its leases one after the other: calls that it starts meanwhile from another lease are aborted
+      // too.
       await until('the last handler to be aborted', () => seen.running === 0);
       expect(seen.aborted).toBe(seen.starts);
     });
@@ -184,7 +192,7 @@ describe('a job under load', () => {
   });
 });
 
-test('a cancellation that nobody carries on is brought to its end by the sweep of any worker', async () => {
+test('the sweep of any worker completes an abandoned cancellation', async () => {
   const { pipeline } = watched(5);
   const jobId = await rowmill.submit(pipeline, rows(100));
   const { db } = contextOf(rowmill);
@@ -202,7 +210,7 @@ test('a cancellation that nobody carries on is brought to its end by the sweep o
   }
 });
 
-test('a file whose job is cancelled is not read on', async () => {
+test('the file of a cancelled job is not read further', async () => {
   const { pipeline } = watched(5);
   const total = 200_000;
   async function* lines() {
@@ -223,7 +231,7 @@ test('a file whose job is cancelled is not read on', async () => {
   await expectExact(jobId, 'CANCELLED', itemCount);
 });
 
-test('a file is read on while its job is held, and only a trial of it runs after the resume', async () => {
+test('the file of a held job is read, and after the resume only the trial runs', async () => {
   const { seen, pipeline } = watched(1);
   const bytes = (async function* () {
     yield Buffer.from(`n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`);

@@ -1,5 +1,5 @@
-// What an owner may ask of a job, without workers: the statements against the table of states, and what each action
-// leaves behind.
+// Control actions on a job without workers: the statements against the table of states, and the effects of each
+// action.
 import { describe, expect, test } from 'vitest';
 import {
   type ControlAction,
@@ -100,13 +100,13 @@ const jobIn = async (state: JobState, token: string | null = null, isSealed = tr
   return job!.job_id;
 };
 
-/** Opens a further generation in whatever state the job is. */
+/** Opens another generation, whatever the state of the job. */
 const reopen = async (db: Executor, jobId: string): Promise<boolean> => {
   const { state } = (await readJob(db, jobId))!;
   return openGeneration(db, { jobId, generation: 1, state }, null);
 };
 
-describe('every statement that changes the state of a job makes its transition and no other', () => {
+describe('every statement that changes the state of a job makes its own transition only', () => {
   const token = newId();
   const statements: Record<Transition, ((db: Executor, jobId: string) => Promise<unknown>)[]> = {
     seal: [sealJobRow],
@@ -152,7 +152,7 @@ describe('the actions of an owner', () => {
     const context = database.context();
     expect(await moves[action](context.db, await jobIn(state))).toBe(canControl(action, state));
 
-    // Asking for a reprocess takes items: reprocess.test.ts.
+    // Reprocessing needs items: see reprocess.test.ts.
     if (action === 'reprocess') return;
     const there = {
       pause: ['PAUSED'] as JobState[],
@@ -164,13 +164,13 @@ describe('the actions of an owner', () => {
     else await expect(asked).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
   });
 
-  test.each(['pause', 'resume', 'cancel'] as const)('%s of no job says so', async (action) => {
+  test.each(['pause', 'resume', 'cancel'] as const)('%s of an unknown job is refused', async (action) => {
     await expect(asks[action](database.context(), newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 });
 
 describe('a paused job', () => {
-  test('gives no items, takes what runs, and is ended by the resume when that was all', async () => {
+  test('gives out no items, accepts running ones, and is finished by the resume if those were the last', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 3);
     const claim = (await claimItems(context.db, claimRequest(jobId)))!;
@@ -186,7 +186,7 @@ describe('a paused job', () => {
     expect(await violations(jobId)).toEqual([]);
   });
 
-  test('goes back to reading, waiting or running, whichever it would be', async () => {
+  test('resumes to INGESTING, QUEUED or RUNNING, as appropriate', async () => {
     const context = database.context();
     const jobId = await jobWithItems(context, { items: 2 });
     await pauseJob(context, jobId);
@@ -201,7 +201,7 @@ describe('a paused job', () => {
     expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'RUNNING', released: 0 });
   });
 
-  test('takes back the items that a worker has not started, and leaves it the others', async () => {
+  test('takes back the items that a worker has not started, and leaves it the started ones', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 6);
     const claim = (await claimItems(context.db, claimRequest(jobId)))!;
@@ -223,7 +223,7 @@ describe('a paused job', () => {
 });
 
 describe('a held job', () => {
-  test('takes items until the seal and runs nothing until it is resumed', async () => {
+  test('accepts items until it is sealed, and runs nothing until it is resumed', async () => {
     const context = database.context();
     const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'], hold: true });
     await addItems(context, jobId, [{ n: 0 }]);
@@ -249,7 +249,7 @@ describe('a trial', () => {
     return jobId;
   };
 
-  test('gives the first items only, holds the rest over several batches, and releases it', async () => {
+  test('gives out the first items only, holds the rest over several batches, and releases it', async () => {
     const context = database.context();
     const jobId = await trialJob(context, [2, 3, 4], 3);
     await sealJob(context, jobId);
@@ -270,7 +270,7 @@ describe('a trial', () => {
     expect(await violations(jobId)).toEqual([]);
   });
 
-  test('rows that wait for another try and rows that wait for a limit are told apart', async () => {
+  test('rows waiting for a retry and rows waiting for a limit are counted separately', async () => {
     const context = database.context();
     const jobId = await trialJob(context, [9], 9);
     await replaceSpans(database, jobId, [
@@ -288,7 +288,7 @@ describe('a trial', () => {
     ]);
   });
 
-  test('that was released holds nothing of later batches', async () => {
+  test('holds no later batches once it was released', async () => {
     const context = database.context();
     const jobId = await trialJob(context, [4], 2);
     expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'INGESTING', released: 2 });
@@ -296,7 +296,7 @@ describe('a trial', () => {
     expect((await readProgress(context.db, jobId))!.held).toBe(0);
   });
 
-  test('that is paused goes on as a trial', async () => {
+  test('is still a trial after a pause and a resume', async () => {
     const context = database.context();
     const jobId = await trialJob(context, [4], 2);
     await pauseJob(context, jobId);
@@ -304,7 +304,7 @@ describe('a trial', () => {
     expect((await readProgress(context.db, jobId))!.held).toBe(2);
   });
 
-  test('is not ended while something is held, and is cancelled with it', async () => {
+  test('does not finish while items are held, and its cancellation includes them', async () => {
     const context = database.context();
     const jobId = await trialJob(context, [5], 2);
     await sealJob(context, jobId);
@@ -322,7 +322,7 @@ describe('a trial', () => {
 });
 
 describe('a cancelled job', () => {
-  test('keeps its results, cancels the rest wherever it waits, and fences late flushes', async () => {
+  test('keeps its results, cancels every waiting item, and fences late flushes', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 10);
     const claim = (await claimItems(context.db, claimRequest(jobId, { maxItems: 6 })))!;
@@ -336,7 +336,7 @@ describe('a cancelled job', () => {
     expect(file).toMatchObject({ name: 'results.csv', rows: 10 });
   });
 
-  test('that is opened again before its workers looked is over for what they hold, and not for what they claim', async () => {
+  test('that is reopened before its workers notice invalidates their leases, but not their new claims', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 4);
     const heldOf = async () =>
@@ -356,7 +356,7 @@ describe('a cancelled job', () => {
     expect([cancelled, paused]).toEqual([[before], []]);
   });
 
-  test('that was not sealed ends with what was stored, and takes nothing more', async () => {
+  test('that was not sealed finishes with the stored items, and accepts no more', async () => {
     const context = database.context();
     const jobId = await jobWithItems(context, { items: 3 });
     await cancelJob(context, jobId);
@@ -365,14 +365,14 @@ describe('a cancelled job', () => {
     await expect(sealJob(context, jobId)).rejects.toMatchObject({ code: 'JOB_NOT_INGESTING' });
   });
 
-  test('without items ends too', async () => {
+  test('is also finished if it has no items', async () => {
     const context = database.context();
     const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'] });
     await cancelJob(context, jobId);
     await expectCancelled(context, jobId, { CANCELLED: 0 });
   });
 
-  test('whose canceller died after any step is brought to its end by the sweep', async () => {
+  test('is finished by the sweep if its canceller died after any step', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 10);
     await claimItems(context.db, claimRequest(jobId, { maxItems: 3 }));
@@ -382,11 +382,11 @@ describe('a cancelled job', () => {
     await expectCancelled(context, jobId, { CANCELLED: 10 });
   });
 
-  test.each([1, 2, 3, 7, 100])('is cancelled the same in steps of %d items', async (itemsPerStep) => {
+  test.each([1, 2, 3, 7, 100])('has the same result in steps of %d items', async (itemsPerStep) => {
     const context = database.context();
     const jobId = await jobWithItems(context, { items: 10 });
     const claim = (await claimItems(context.db, claimRequest(jobId, { maxItems: 6 })))!;
-    // What is left of the lease has holes.
+    // The remaining lease has holes.
     await flushDone(context, claim, [1, 3]);
     await addItems(context, jobId, [{ n: 10 }, { n: 11 }]);
     await beginCancelling(context.db, jobId);
@@ -394,7 +394,7 @@ describe('a cancelled job', () => {
     await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 10 });
   });
 
-  /** Ends each statement that gives results to more items of these jobs than that, as a deadline does. */
+  /** Fails each statement that gives results to more than `most` items of these jobs, like a deadline. */
   async function endLargeSteps(most: number, jobIds: string[], code = '57014'): Promise<void> {
     await database.query(`
       create or replace function end_large_step() returns trigger language plpgsql as $$ begin
@@ -408,7 +408,7 @@ describe('a cancelled job', () => {
       for each statement execute function end_large_step()`);
   }
 
-  test('whose steps run into the deadline is cancelled in smaller ones', async () => {
+  test('whose steps exceed the deadline is cancelled in smaller ones', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 200);
     await endLargeSteps(60, [jobId]);
@@ -417,7 +417,7 @@ describe('a cancelled job', () => {
     await expectCancelled(context, jobId, { CANCELLED: 200 });
   });
 
-  test('that cannot be cancelled does not keep the sweep from others', async () => {
+  test('that cannot be cancelled does not keep the sweep from other jobs', async () => {
     const context = database.context();
     const jobIds = [await sealedJob(context, 1), await sealedJob(context, 1), await sealedJob(context, 1)];
     await endLargeSteps(0, jobIds.slice(0, 2), 'ZZ001');
@@ -446,7 +446,7 @@ describe('a cancelled job', () => {
     expect(await finishJobRow(context.db, jobId, token, 'CANCELLED')).toBeGreaterThanOrEqual(0);
   });
 
-  test('that was finalizing ends once, as cancelled, with files of another attempt', async () => {
+  test('that was finalizing is finished once, as cancelled, with files of a new attempt', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 2);
     await flushDone(context, (await claimItems(context.db, claimRequest(jobId)))!, [0, 1]);
@@ -456,7 +456,7 @@ describe('a cancelled job', () => {
     const token = newId();
     await claimFinalize(context.db, { jobId, workerId: token, token, leaseMs: 60_000 });
     await cancelJob(context, jobId);
-    expect(await finishJobRow(context.db, jobId, token, 'DONE'), 'the finalizer that was cut off').toBeNull();
+    expect(await finishJobRow(context.db, jobId, token, 'DONE'), 'the interrupted finalizer').toBeNull();
     expect(await finalizeJob(context, jobId)).toBe(false);
     await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 0 });
     expect((await readSummary(context.db, jobId))!.files[0]!.key).toContain('/a2/');

@@ -1,5 +1,5 @@
-// How the database takes back contributions: by the keys of the items that ended, whatever it believes about the tables
-// and however many contributions the job has.
+// The database finds contributions to take back by the keys of the finished items, for any table statistics and any
+// number of contributions.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Executor, Transaction } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -47,7 +47,7 @@ beforeAll(async () => {
 const LAST_PHASE = 32_767;
 const seqs = Array.from({ length: BATCH }, (_, at) => (at * 797) % ITEMS);
 
-/** Who explains a statement answers it with no rows. */
+/** An explained statement returns no rows, which its sender may not expect. */
 const ignored = (answer: Promise<unknown>): Promise<unknown> => answer.catch(() => {});
 
 const STATEMENTS: [string, pages: number, (db: Executor) => Promise<unknown>][] = [
@@ -88,7 +88,7 @@ const STATEMENTS: [string, pages: number, (db: Executor) => Promise<unknown>][] 
       return ignored(takeBackContributions(db, ended));
     },
   ],
-  ['the question whether a job ever counted', 10, (db) => ignored(hasContributions(db, jobId))],
+  ['the query whether a job ever counted', 10, (db) => ignored(hasContributions(db, jobId))],
 ];
 
 function scans(plan: Explained['plan']): string[] {
@@ -106,7 +106,7 @@ describe.each([
   ['stale', 'do anything'],
   ['fresh', 'flush'],
   ['fresh', 'do anything'],
-])('with statistics that are %s, on a connection to %s', (statistics, use) => {
+])('with %s statistics, on a connection to %s', (statistics, use) => {
   let explainer: Explainer;
   beforeAll(async () => {
     for (const table of statistics === 'fresh' ? TABLES : []) await database.query(`analyze ${table}`);

@@ -1,5 +1,5 @@
-// Counters of rows that run again: at any time they are what the results of the rows say. Rows that wait, are tried again or
-// are cancelled count as before; rows that have another result count what that says, and nothing of what they did before.
+// Counters of rerun rows always equal the results of the rows. Rows that wait, are retried or are cancelled count as
+// before; rows with a new result count by that result, and no longer by an earlier one.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type CounterCheck, checkCounters } from '../../src/engine/counters/check-counters.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -36,10 +36,10 @@ const notes = defineCounter({
 type Counts = [key: `${string}/${string}`, numbers: { notes?: number; links?: number }, mode?: 'replace'][];
 interface Step {
   counts?: Counts;
-  /** Default: with data. */
+  /** By default the handler returns data. */
   ends?: 'skip' | 'fail' | 'busy' | 'not found' | 'hold';
 }
-/** What the handler does with a row in a phase. */
+/** The action of the handler for a row in a phase. */
 let script: (n: number, phase: string, attempt: number) => Step;
 
 function makePipeline(...names: [string, ...string[]]): Pipeline {
@@ -107,7 +107,7 @@ async function newestResults(jobId: string): Promise<[status: string, error: str
   return rows.map(({ status, error }) => [status, error]);
 }
 
-/** What no writer does: the sums on all levels agree, but not with the contributions. */
+/** Lowers the sums on all levels alike, so that they disagree with the contributions. No writer does that. */
 async function lowerEntry(entity: string, by: number): Promise<void> {
   const changed = await database.query(
     `with e as (
@@ -131,8 +131,8 @@ afterEach(async () => {
   expect(await recountCounters(database)).toEqual([]);
 });
 
-describe('a row that ran again', () => {
-  test('counts what it counts now: more, less, elsewhere or nothing, in one or several phases', async () => {
+describe('a rerun row', () => {
+  test('counts by its new result: more, less, elsewhere or nothing, in one or several phases', async () => {
     await withRowmill(async (rowmill) => {
       const pipeline = makePipeline('only');
       script = (n) => ({
@@ -165,7 +165,7 @@ describe('a row that ran again', () => {
       script = (n) => ({ counts: again[n]!, ...(n > 5 && { ends: n === 6 ? 'skip' : 'fail' }) });
       await runToEnd(rowmill, pipeline, jobId);
       expect(await counted()).toEqual({ 'a/d0': '107,0', 'a/d1': '8,0', 'b/all': '3,0', 'c/new': '0,5' });
-      // And once more, in the third generation.
+      // Once more, in the third generation.
       await rowmill.reprocess(jobId, { statuses: 'all', includePermanent: true });
       script = (n) => ({ counts: [['b/all', { notes: 1, links: n }]] });
       await runToEnd(rowmill, pipeline, jobId);
@@ -173,7 +173,7 @@ describe('a row that ran again', () => {
     });
   });
 
-  test('counts nothing of the phases behind that in which it ends this time', async () => {
+  test('counts nothing of the phases behind its last one', async () => {
     await withRowmill(async (rowmill) => {
       const pipeline = makePipeline('one', 'two', 'three');
       script = (n, phase) => ({ counts: [[`${phase}/d${n}`, { notes: 1 }]] });
@@ -195,11 +195,11 @@ describe('a row that ran again', () => {
       ]);
       const values = await counted();
       const of = (phase: string) => [0, 1, 2, 3, 4].map((n) => values[`${phase}/d${n}`]);
-      // A row that ends well counts, one that fails does not.
+      // A completed row counts, a failed one does not.
       expect(of('one')).toEqual(['5,0', '5,0', '5,0', '5,0', '5,0']);
       expect(of('two')).toEqual(['0,0', '0,0', '5,0', '5,0', '5,0']);
       expect(of('three')).toEqual(['0,0', '0,0', '0,0', '5,0', '5,0']);
-      // Failed rows go on where they failed; what they counted before that stays.
+      // Failed rows resume in the phase that failed; their counts of earlier phases stay.
       await rowmill.reprocess(jobId, { includePermanent: true });
       script = (n, phase) => ({ counts: [[`${phase}/d${n}`, { notes: 9 }]] });
       await runToEnd(rowmill, pipeline, jobId);
@@ -215,14 +215,14 @@ describe('a row that ran again', () => {
     });
   });
 
-  test('counts as before until it has another result, however often it is tried', async () => {
+  test('counts as before until it has another result, however often it is retried', async () => {
     await withRowmill(async (rowmill, events) => {
       const pipeline = makePipeline('only');
       script = (n) => ({ counts: [['a/d', { notes: 1 + n }]] });
       const jobId = await runFirst(rowmill, pipeline, 4);
       await rowmill.reprocess(jobId, { statuses: 'all' });
       let held = 0;
-      // Two end when they were tried three times, one is tried again, one is running.
+      // Two complete on their third attempt, one waits for a retry, one is running.
       script = (n, _, attempt) => {
         if (n === 3 || (n === 2 && attempt === 2)) {
           held += 1;
@@ -245,7 +245,7 @@ describe('a row that ran again', () => {
     });
   });
 
-  test('replaces or adds where it added or replaced before, and what others replaced since stays', async () => {
+  test('can replace after adding and add after replacing, and later replacements by others stay', async () => {
     await withRowmill(async (rowmill) => {
       const pipeline = makePipeline('only');
       const other = makePipeline('other');
@@ -274,7 +274,7 @@ describe('a row that ran again', () => {
     });
   });
 
-  test('counts anew as far as it came when its generation is cancelled: before, between and after phases', async () => {
+  test('counts by the phases it completed if its generation is cancelled: before, between and after phases', async () => {
     await withRowmill(async (rowmill) => {
       const pipeline = makePipeline('one', 'two');
       script = (n, phase) => ({ counts: [[`${phase}/d${n}`, { notes: 1 }]] });
@@ -307,11 +307,11 @@ describe('a row that ran again', () => {
       };
       expect(await counted()).toEqual(after);
       expect((await newestResults(jobId)).map(([status]) => status)).toEqual(Array(4).fill('DONE'));
-      // Cancelled before anything ran: as it was.
+      // Cancelled before any call: unchanged.
       await rowmill.reprocess(jobId, { statuses: 'all' });
       await rowmill.cancel(jobId);
       expect(await counted()).toEqual(after);
-      // And run once more, from the second phase and from the first.
+      // Rerun from the second phase and from the first.
       script = (n, phase) => ({ counts: [[`${phase}/d${n}`, { notes: 30 }]] });
       await rowmill.reprocess(jobId, { statuses: 'all', from: 'two' });
       await runToEnd(rowmill, pipeline, jobId);
@@ -324,8 +324,8 @@ describe('a row that ran again', () => {
   });
 });
 
-describe('a row that ends without a call', () => {
-  /** Items of a finished job of two phases, held by a worker, that crashed twice alone in the next generation. */
+describe('a row that gets its result without a call', () => {
+  /** Items of a finished job of two phases, leased by a worker, that crashed twice alone in the next generation. */
   async function suspects(rowmill: Rowmill, items: number): Promise<{ jobId: string; workerId: string }> {
     const pipeline = makePipeline('one', 'two');
     script = (n, phase) => ({ counts: [[`${phase}/d${n}`, { notes: 4 }]] });
@@ -357,7 +357,7 @@ describe('a row that ends without a call', () => {
     });
   });
 
-  test('is rescued also when its counter holds less than what it counted, and says so', async () => {
+  test('is rescued even if its counter holds less than it contributed, and the report says so', async () => {
     await withRowmill(async (rowmill) => {
       const { workerId, jobId } = await suspects(rowmill, 3);
       await database.query(
@@ -382,7 +382,7 @@ describe('a row that ends without a call', () => {
     });
   });
 
-  test('counts nothing of a phase that only a cancelled generation had finished, once it is skipped', async () => {
+  test('counts nothing of a phase that only a cancelled generation completed, once it is skipped', async () => {
     await withRowmill(async (rowmill) => {
       const pipeline = makePipeline('one', 'two');
       script = () => ({ ends: 'fail' });
@@ -412,8 +412,8 @@ describe('a row that ends without a call', () => {
   });
 });
 
-describe('numbers that somebody lowered', () => {
-  test('fail the rows that would take more from them, and no others; what these counted before still counts', async () => {
+describe('counters that were lowered by hand', () => {
+  test('fail the rows that would take more from them, and no others; these rows keep their earlier counts', async () => {
     await withRowmill(async (rowmill, events) => {
       const pipeline = makePipeline('only');
       script = (n) => ({
@@ -428,7 +428,7 @@ describe('numbers that somebody lowered', () => {
       await lowerEntry('d4', 4);
       await rowmill.reprocess(jobId, { statuses: 'all' });
       const calls: number[] = [];
-      // The second counts, the third does not, the fourth fails by itself.
+      // The second counts, the third does not, the fourth fails in its handler.
       script = (n) => {
         calls.push(n);
         return {
@@ -480,7 +480,7 @@ describe('numbers that somebody lowered', () => {
     });
   });
 
-  test('do not keep a row from failing that adds too much, and what it counted before is taken back', async () => {
+  test('let a row fail that adds too much, and its earlier counts are taken back', async () => {
     await withRowmill(async (rowmill) => {
       const pipeline = makePipeline('only');
       script = (n) => ({ counts: [['a/d', { notes: n === 0 ? 1 : Number.MAX_SAFE_INTEGER - 100 }]] });

@@ -1,4 +1,4 @@
-// Counters, fed by real workers: what counts, what is taken back, and what happens to numbers that cannot be stored.
+// Counters fed by real workers: counting, taking back, and numbers that cannot be stored.
 import { afterEach, describe, expect, test } from 'vitest';
 import { checkCounters } from '../../src/engine/counters/check-counters.ts';
 import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
@@ -31,7 +31,7 @@ import { whenFinished } from '../support/when-finished.ts';
 const database = useTestDatabase();
 
 let serial = 0;
-/** Each test has a counter of its own. */
+/** Each test has its own counter. */
 function makeCounter() {
   serial += 1;
   return defineCounter({
@@ -86,8 +86,8 @@ afterEach(async () => {
   expect(await recountCounters(database)).toEqual([]);
 });
 
-describe('what counts', () => {
-  test('is added once per row that ended well, however often it was tried, by several workers at once', async () => {
+describe('counting', () => {
+  test('adds once per completed row, however often it was tried and however many workers run', async () => {
     const notes = makeCounter();
     const pipeline = definePipeline({
       name: `add-${notes.name}`,
@@ -133,7 +133,7 @@ describe('what counts', () => {
     expect(rolledBack).toEqual([]);
   });
 
-  test('is replaced, also by nothing, and entities follow by what changed', async () => {
+  test('can replace, also with nothing, and entities follow the difference', async () => {
     const notes = makeCounter();
     const pipeline = replacing(notes);
     await withRowmill(async (rowmill) => {
@@ -156,7 +156,7 @@ describe('what counts', () => {
     expect(await entityOf('d1', notes)).toBe('90,0');
   });
 
-  test('within one flush rows that touch the same entity apply in their order', async () => {
+  test('applies rows of one flush that touch the same entity in their order', async () => {
     const notes = makeCounter();
     const rows = [
       { scope: 'a', entity: 'd', mode: 'add', notes: 1 },
@@ -181,8 +181,8 @@ describe('what counts', () => {
   });
 });
 
-describe('what is taken back', () => {
-  test('reprocessing counts a row once more and no longer as before, also when it fails now', async () => {
+describe('taking back', () => {
+  test('reprocessing counts a row by its new result and no longer by the old one, also if it fails now', async () => {
     const notes = makeCounter();
     let bonus = 0;
     const pipeline = definePipeline({
@@ -205,7 +205,7 @@ describe('what is taken back', () => {
       expect(Object.values(before)).toEqual(Array(6).fill('2,0'));
       bonus = 10;
       await rowmill.reprocess(jobId, { statuses: 'all' });
-      // They wait, and count what their results say.
+      // Waiting rows still count by their results.
       expect(await countedEntries(database, notes.name)).toEqual(before);
       expect(await recountCounters(database)).toEqual([]);
       await runAgain(rowmill, pipeline, jobId);
@@ -220,7 +220,7 @@ describe('what is taken back', () => {
     });
   });
 
-  test('what somebody replaced since is not taken away from', async () => {
+  test('nothing is taken from an entry that was replaced since', async () => {
     const notes = makeCounter();
     const pipeline = replacing(notes);
     await withRowmill(async (rowmill) => {
@@ -233,7 +233,7 @@ describe('what is taken back', () => {
     });
   });
 
-  test('phases that are not run again keep what they counted', async () => {
+  test('phases that are not rerun keep their counts', async () => {
     const notes = makeCounter();
     let second = 100;
     const pipeline = definePipeline({
@@ -272,7 +272,7 @@ describe('what is taken back', () => {
     });
   });
 
-  test('a cancelled generation leaves what its rows had counted before, unless it was replaced since', async () => {
+  test('a cancelled generation keeps the earlier counts of its rows, unless they were replaced since', async () => {
     const notes = makeCounter();
     const pipeline = replacing(notes);
     const rows = [
@@ -291,7 +291,7 @@ describe('what is taken back', () => {
       expect(await countedEntries(database, notes.name)).toEqual({ ...before, 'b/d1': '9,0' });
       expect(await entityOf('d1', notes)).toBe('11,0');
       expect(await recountCounters(database)).toEqual([]);
-      // And it can be done again.
+      // The rows can be reprocessed once more.
       await rowmill.reprocess(jobId, { statuses: 'all' });
       await runAgain(rowmill, pipeline, jobId);
       expect(await countedEntries(database, notes.name)).toEqual({
@@ -302,7 +302,7 @@ describe('what is taken back', () => {
     });
   });
 
-  test('a job that is removed leaves what it contributed, and the recount knows of it', async () => {
+  test('a deleted job keeps its contributions, and the recount includes them', async () => {
     const notes = makeCounter();
     const pipeline = replacing(notes);
     await withRowmill(async (rowmill) => {
@@ -319,15 +319,15 @@ describe('what is taken back', () => {
       );
       expect(await countedEntries(database, notes.name)).toEqual(before);
       expect(await checkCounters(context)).toMatchObject({ drifted: [], complete: true });
-      // A replacement voids what is settled too.
+      // A replacement also voids settled contributions.
       await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd0', mode: 'replace', notes: 1 }]);
       expect(await countedEntries(database, notes.name)).toEqual({ 'a/d0': '1,0', 'a/d1': '16,0' });
     });
   });
 });
 
-describe('what cannot be counted', () => {
-  test('fails the row that counts it, with a reason, and not its neighbours', async () => {
+describe('a count that cannot be stored', () => {
+  test('fails its row with a reason, and not the neighbours', async () => {
     const notes = makeCounter();
     const wrong: [unknown, unknown, RegExp][] = [
       [
@@ -371,7 +371,7 @@ describe('what cannot be counted', () => {
     expect(await countedEntries(database, notes.name)).toEqual({ 'a/d': '7,0' });
   });
 
-  test('more than a number can hold fails the row that would bring it there', async () => {
+  test('fails the row that would exceed the largest number', async () => {
     const notes = makeCounter();
     const most = Number.MAX_SAFE_INTEGER;
     const rows = [1, 2, 3].map((n) => ({ scope: 'a', entity: 'd', mode: 'add', notes: most - n }));
@@ -391,7 +391,7 @@ describe('what cannot be counted', () => {
     expect([1, 2, 3].map((n) => `${most - n},0`)).toContain(big);
   });
 
-  test('a counter that its pipeline does not name is refused', async () => {
+  test('is refused if the pipeline does not define the counter', async () => {
     const notes = makeCounter();
     const pipeline = definePipeline({
       name: `unnamed-${notes.name}`,
@@ -415,7 +415,7 @@ describe('what cannot be counted', () => {
 });
 
 describe('a shared counter', () => {
-  test('has one number per entity for the jobs of all owners, also when rows run again', async () => {
+  test('has one number per entity for the jobs of all owners, also after a rerun', async () => {
     const notes = defineCounter({ ...makeCounter(), shared: true });
     const pipeline = definePipeline({
       name: `shared-${notes.name}`,
@@ -425,7 +425,7 @@ describe('a shared counter', () => {
           name: 'only',
           run: ({ project, document }, { count, generation }) => {
             const key = { scope: String(project), entity: String(document) };
-            // Both annotate the same documents; the second replaces what stands there.
+            // Both annotate the same documents; the second replaces the numbers of the first.
             if (project === 'theirs') count(notes, key, { notes: 20 }, 'replace');
             else count(notes, key, { notes: generation === 1 ? 30 : 5 });
             return {};
@@ -463,7 +463,7 @@ describe('a shared counter', () => {
         { owner_id: '*', entity: 'd2', notes: 50 },
       ]);
       await worker.stop();
-      // Numbers of owners do not become those of everybody by another definition, and nobody owns a job as everybody.
+      // Another definition cannot turn a counter per owner into a shared one, and no job can have the owner `*`.
       const own = definePipeline({
         name: `own-${notes.name}`,
         counters: [defineCounter({ ...notes, shared: false })],
@@ -480,7 +480,7 @@ describe('a shared counter', () => {
 });
 
 describe('definitions', () => {
-  test('of one name that differ are refused: in a pipeline, in a worker, and in the database', async () => {
+  test('of the same name that differ are refused: in a pipeline, in a worker, and in the database', async () => {
     const notes = makeCounter();
     const other = defineCounter({ ...notes, measures: ['notes'] });
     const phases: [{ name: string; run: (row: object) => object }] = [{ name: 'only', run: (row) => row }];
@@ -500,7 +500,7 @@ describe('definitions', () => {
     });
   });
 
-  test('can get more measures later, and workers with the older one go on beside them', async () => {
+  test('can get more measures later, and workers with the older definition still run', async () => {
     const old = makeCounter();
     const wider = defineCounter({ ...old, measures: ['pages', 'notes', 'links'] });
     const widerPipeline = definePipeline({
@@ -532,7 +532,7 @@ describe('definitions', () => {
 });
 
 describe('a flush', () => {
-  test('counts once when only the reply to its commit was lost, and not at all when its lease was', async () => {
+  test('counts once if only the reply to its commit was lost, and not at all if its lease was lost', async () => {
     const notes = makeCounter();
     const { db, ...rest } = database.context();
     const context = { ...rest, db };
@@ -571,7 +571,7 @@ describe('a flush', () => {
 });
 
 describe('the cost of counters', () => {
-  test('a flush that counts nothing sends no statement of counters, one that does sends two', async () => {
+  test('a flush that counts nothing sends no statement about counters, one that counts sends two', async () => {
     const notes = makeCounter();
     await withRowmill(async (rowmill) => {
       await (await rowmill.startWorker([replacing(notes)])).stop();
@@ -611,7 +611,7 @@ describe('the cost of counters', () => {
     });
   });
 
-  test('a job that never counted is asked for it once in a later generation, and nothing else is sent', async () => {
+  test('in a later generation one query checks whether the job ever counted; if not, nothing else is sent', async () => {
     await withRowmill(async (rowmill) => {
       const context = contextOf(rowmill);
       const jobId = await jobWithItems(context, { items: 3 });
@@ -636,7 +636,7 @@ describe('the cost of counters', () => {
     });
   });
 
-  test('totals of scopes are exact before and after they are folded, by several folders at once', async () => {
+  test('totals of scopes are exact before and after folding, by several processes concurrently', async () => {
     const notes = makeCounter();
     await withRowmill(async (rowmill) => {
       await foldCounters(contextOf(rowmill));
@@ -684,7 +684,7 @@ async function errorsOf(jobId: string): Promise<Map<number, string>> {
   return new Map(rows.map(({ seq, error }) => [seq, error]));
 }
 
-/** Names what is sent. */
+/** Records the names of the statements sent. */
 function listening(db: Database, names: string[]): Database {
   const noting =
     <Given extends [Statement, ...never[]], T>(send: (...given: Given) => T) =>
@@ -706,7 +706,7 @@ function listening(db: Database, names: string[]): Database {
   } as unknown as Database;
 }
 
-/** A row says what to do. */
+/** Each row contains the parameters of its count. */
 function replacing(notes: Notes, prefix = 'replace'): Pipeline {
   return definePipeline({
     name: `${prefix}-${notes.name}`,

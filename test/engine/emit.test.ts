@@ -1,4 +1,4 @@
-// Items that handlers emit: a site that is crawled, where every page names others, most of which are known.
+// Items emitted by handlers: a crawled site where every page links to others, most of which are already known.
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
@@ -41,7 +41,7 @@ async function exported(jobId: string, format: 'csv' | 'jsonl'): Promise<string>
 }
 
 const PAGES = 300;
-/** Every page names twelve others; all can be reached from the first. */
+/** Every page links to twelve others; all are reachable from the first. */
 const linksOf = (page: number): number[] =>
   [page + 1, ...Array.from({ length: 11 }, (_, n) => page * 7 + n * 13)].map((each) => each % PAGES);
 
@@ -57,7 +57,7 @@ const crawl = definePipeline({
         const page = Number(row.page);
         calls.set(page, (calls.get(page) ?? 0) + 1);
         for (const link of linksOf(page)) emit(String(link), { page: link, from: page });
-        // What a call emitted that fails must not stay.
+        // Items emitted by a failed call must not be stored.
         if (page % 10 === 3 && attempt === 1) {
           emit(`ghost ${page}`, { page: -1 });
           throw Object.assign(new Error('busy'), { status: 503 });
@@ -69,7 +69,7 @@ const crawl = definePipeline({
 });
 
 describe('emitted items', () => {
-  test('run once per key, however many workers meet them, and the job ends after the last', async () => {
+  test('run once per key, however many workers find them, and the job finishes after the last one', async () => {
     calls = new Map();
     const settings = { flushMaxItems: 20, flushMaxDelayMs: 5, claimMax: 10, pollMaxMs: 50 };
     await withRowmill(settings, async (rowmill) => {
@@ -106,7 +106,7 @@ describe('emitted items', () => {
     });
   });
 
-  test('are bounded in depth and in number, and what is left out is counted', async () => {
+  test('are limited in depth and number, and the rest is counted', async () => {
     for (const [settings, total, left] of [
       [{ emitMaxDepth: 3 }, 4, { tooDeep: 1, tooMany: 0 }],
       [{ emitMaxItems: 6, emitMaxDepth: 1000 }, 6, { tooDeep: 0, tooMany: 1 }],
@@ -132,7 +132,7 @@ describe('emitted items', () => {
     }
   });
 
-  test('come while the file is still being read, and neither disturbs the other', async () => {
+  test('can arrive while the file is still being read, without effect on each other', async () => {
     await withRowmill({ ingestMinRows: 10, ingestMaxRows: 10, pollMaxMs: 20 }, async (rowmill) => {
       const grow = definePipeline({
         name: 'grow',
@@ -167,7 +167,7 @@ describe('emitted items', () => {
     });
   });
 
-  test('of flushes that commit at the same time are stored once per key', async () => {
+  test('of concurrent flushes are stored once per key', async () => {
     const contexts = [database.context(), database.context(), database.context()];
     const jobId = await jobWithItems(contexts[0]!, { items: 9 });
     await replaceSpans(database, jobId, [{ items: '{[0,3)}' }, { items: '{[3,6)}' }, { items: '{[6,9)}' }]);
@@ -237,12 +237,12 @@ describe('emitted items', () => {
 
   test.each([
     ['an empty key', () => emittedChild(' ', {}, 0), /key of an emitted item/],
-    ['a key that is no text', () => emittedChild(7, {}, 0), /key of an emitted item/],
+    ['a key that is not a text', () => emittedChild(7, {}, 0), /key of an emitted item/],
     ['a key that is too long', () => emittedChild('x'.repeat(3000), {}, 0), /1 to 2000 bytes/],
-    ['an input that is no object', () => emittedChild('k', 'text', 0), /"k" to be an object/],
-    ['a priority that is no number', () => emittedChild('k', {}, 'high'), /priority/],
-    ['an input that is no JSON', () => emittedChild('k', { n: 1n }, 0), /cannot be stored/],
-  ])('are refused where they are emitted: %s', (_, emit, message) => {
+    ['an input that is not an object', () => emittedChild('k', 'text', 0), /"k" to be an object/],
+    ['a priority that is not a number', () => emittedChild('k', {}, 'high'), /priority/],
+    ['an input that is not JSON', () => emittedChild('k', { n: 1n }, 0), /cannot be stored/],
+  ])('are refused by emit: %s', (_, emit, message) => {
     expect(emit).toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-// Failed rows leave as a file that is read again as the rows it holds, by the reader that read them first.
+// The file of failed rows can be read again: the same reader returns the same rows.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ async function readFile(path: string, options: FormatOptions) {
   return { detected: reader.detected, headers: reader.headers!, rows };
 }
 
-/** Texts behind any delimiter or quote, as a spreadsheet might cut them. */
+/** Texts after any delimiter or quote, in case a spreadsheet splits there. */
 function cellsOf(text: string): string[] {
   return text.split(/[\n,;|]|\t(?!x)/).map((cell) => cell.replace(/^[\ufeff"]+/, ''));
 }
@@ -67,7 +67,7 @@ test.each<[string, string | Buffer, FormatOptions]>([
   ['one column', 'email\na@x.org\nb@x.org\nc@x.org\n', {}],
   ['backslashes', 'id,name\n1,"a \\"b\\" c"\n2,"d \\"e\\""\n3,"f, g"\n', { escape: '\\' }],
   ['two characters between cells', 'id||name||n\n1||one||5\n2||t|wo||6\n3||three||7\n', {}],
-])('a file with %s', async (name, content, options) => {
+])('failed rows of a file with %s can be read again', async (name, content, options) => {
   const path = join(folder, `${name}.csv`);
   writeFileSync(path, content);
   const original = await readFile(path, options);
@@ -102,11 +102,11 @@ test.each<[string, string | Buffer, FormatOptions]>([
   const failedPath = join(folder, `${name} failed.csv`);
   await writeExportFile(context.db, { jobId, format: 'csv', kind: 'failed', pageRows: 100 }, failedPath);
   for (const cell of cellsOf(readFileSync(failedPath, 'utf8')))
-    expect(cell, 'a spreadsheet runs no cell').not.toMatch(/^[=@+\t]|^-\D/);
+    expect(cell, 'a spreadsheet evaluates no cell').not.toMatch(/^[=@+\t]|^-\D/);
   const again = await readFile(failedPath, options);
   const added = ['rowmill_status', 'rowmill_error', 'rowmill_error_class', 'rowmill_attempts'];
   if (original.detected.csv!.header) expect(again.headers).toEqual([...original.headers, ...added]);
-  // Without a header nothing tells that the file is one of ours.
+  // Without a header the file is not recognised as a file of Rowmill.
   const readError = original.detected.csv!.header ? error : `'${error}`;
   expect(again.rows).toEqual(original.rows.map((row) => [...row, 'ERROR', readError, 'overloaded', '1']));
 });

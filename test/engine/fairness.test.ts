@@ -1,4 +1,5 @@
-// Owners share workers by weight, whatever the number and size of their jobs; limits of one cost the others nothing.
+// Owners share workers by weight, whatever the number and size of their jobs; the limits of one owner cost the others
+// nothing.
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   definePipeline,
@@ -32,7 +33,7 @@ interface Handled {
   job: string;
 }
 
-/** What handlers saw: rows say whose they are. */
+/** Records the handler calls; rows name their owner. */
 class Log {
   readonly handled: Handled[] = [];
   readonly #counts = new Map<string, number>();
@@ -40,7 +41,7 @@ class Log {
   readonly most = new Map<string, number>();
   readonly jobsNow = new Map<string, Map<string, number>>();
   readonly mostJobs = new Map<string, number>();
-  /** Calls of an owner end once this many of them have been under way together. */
+  /** Calls of an owner return once this many of them ran concurrently. */
   readonly holdUntil = new Map<string, number>();
   #waiters: { is: () => boolean; resolve: () => void }[] = [];
 
@@ -62,7 +63,7 @@ class Log {
     return this.#counts.get(owner) ?? 0;
   }
 
-  /** Looked at whenever an item has ended. */
+  /** Resolves when `is()` holds; checked after each item. */
   when(is: () => boolean): Promise<void> {
     return new Promise((resolve) => this.#waiters.push({ is, resolve }));
   }
@@ -101,7 +102,7 @@ function* rows(count: number, row: { owner: string; job?: string; ms: number }):
   for (let n = 0; n < count; n += 1) yield { n, ...row };
 }
 
-test('two owners with weights 1 and 3 and long jobs get shares of 1 to 3', async () => {
+test('two owners with long jobs and weights 1 and 3 get shares of 1 to 3', async () => {
   const log = new Log();
   const pipeline = logged(log, 10);
   await open(pipeline, 0, { claimMax: 50 });
@@ -112,7 +113,7 @@ test('two owners with weights 1 and 3 and long jobs get shares of 1 to 3', async
       rowmill.submit(pipeline, rows(20_000, { owner, ms: 5 }), { ownerId: owner }),
     ),
   );
-  // Both jobs are stored before anything runs, so that the first look for work finds both owners.
+  // Both jobs are stored before the workers start, so that the first search for work finds both owners.
   workers = await Promise.all([1, 2].map(() => rowmill.startWorker([pipeline])));
   await log.when(() => log.handled.length >= 12_000);
   const shared = log.handled.slice(0, 12_000);
@@ -124,11 +125,12 @@ test('two owners with weights 1 and 3 and long jobs get shares of 1 to 3', async
 });
 
 describe('a job of ten rows beside a large one', () => {
-  test('ends before it, with handlers that take no time', async () => {
+  test('finishes first if handlers take no time', async () => {
     const log = new Log();
     const pipeline = logged(log, 10);
     await open(pipeline, 0);
-    // Its rows do not end before the small job has: how long that takes is measured in bench/limits.ts.
+    // The large job does not run out of rows before the small one is finished. bench/limits.ts measures how long that
+    // takes.
     let isSmallDone = false;
     function* endless() {
       yield* rows(100_000, { owner: 'large', ms: 0 });
@@ -153,13 +155,13 @@ describe('a job of ten rows beside a large one', () => {
       isSmallDone = true;
       await submitted;
     }
-    console.log(`${log.count('large')} rows of the large job were handled when the small one had ended`);
+    console.log(`${log.count('large')} rows of the large job were handled when the small one finished`);
     expect(log.count('small')).toBe(10);
   });
 
-  test('gets at least every second slot that becomes free, with handlers that take long', async () => {
+  test('gets at least every second free slot if handlers take long', async () => {
     const SLOTS = 10;
-    /** Ends of the calls of the large job that are under way. */
+    /** Functions that finish the running calls of the large job. */
     const ends: (() => void)[] = [];
     let full = (): void => {};
     let handledOfSmall = 0;
@@ -203,12 +205,12 @@ describe('a job of ten rows beside a large one', () => {
       freed += 1;
       await whenFull();
     }
-    console.log(`the ten rows took ${freed} slots that became free`);
+    console.log(`the ten rows took ${freed} free slots`);
     expect(freed).toBeLessThanOrEqual(20);
   });
 });
 
-test('jobs of one owner go by priority, then by age', async () => {
+test('jobs of one owner run by priority, then by age', async () => {
   const log = new Log();
   const pipeline = logged(log, 2);
   await open(pipeline, 0);
@@ -228,7 +230,7 @@ test('jobs of one owner go by priority, then by age', async () => {
   expect([...order].sort((a, b) => last(a) - last(b))).toEqual(order);
 });
 
-test('limits on running jobs and on items under way hold over three workers, and change while they run', async () => {
+test('limits on running jobs and on running items hold across three workers, and can change while they run', async () => {
   const log = new Log();
   const pipeline = logged(log, 10);
   log.holdUntil.set('limited', 5);
@@ -266,7 +268,7 @@ test('limits on running jobs and on items under way hold over three workers, and
   expect(log.most.get('limited')).toBeLessThanOrEqual(12);
 });
 
-test('a call of many items counts as many for its owner', async () => {
+test('a call of many items counts as that many for its owner', async () => {
   let now = 0;
   let most = 0;
   const pipeline = definePipeline({
@@ -298,7 +300,7 @@ test('a call of many items counts as many for its owner', async () => {
 test.each([
   ['running jobs', { maxRunningJobs: 1, maxInFlight: null }],
   ['items', { maxRunningJobs: null, maxInFlight: 1 }],
-])('many jobs of an owner who is at the limit of %s do not hold up another', async (_, limits) => {
+])('many jobs of an owner at its limit of %s do not hold up another owner', async (_, limits) => {
   const log = new Log();
   const pipeline = logged(log, 20);
   await open(pipeline, 1);
@@ -311,7 +313,7 @@ test.each([
       Array.from({ length: 20 }, () => rowmill.submit(pipeline, items(), { ownerId: 'blocked' })),
     );
   }
-  // What it costs in pages read is measured in blocked-jobs.test.ts, and in items per second by the bench.
+  // blocked-jobs.test.ts measures the cost in pages, the bench in items per second.
   const from = log.count('other');
   const most = limits.maxInFlight ?? 2;
   await log.when(() => log.count('other') >= from + 4000 && log.most.get('blocked') === most);

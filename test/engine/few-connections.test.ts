@@ -1,5 +1,5 @@
-// Whoever waits for a second connection while holding one waits for others who do the same: once all connections are held
-// like that nothing moves before a deadline. With a single connection it shows at once.
+// Code that waits for a second connection while it holds one can deadlock: once every connection is held like that,
+// nothing moves until a deadline. A pool with a single connection shows this immediately.
 import { afterAll, expect, test } from 'vitest';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';

@@ -1,4 +1,4 @@
-// CPU-bound phases in threads: what a handler does to its thread costs its one item.
+// CPU-bound phases in threads: a handler that breaks its thread costs only its own item.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
@@ -72,8 +72,8 @@ test('a thread that exits, blocks, throws or runs out of memory costs its one it
   }
   await checkFinishedJob(database, jobId, { counts: { DONE: 16, ERROR: 6, NOT_FOUND: 2 } });
   const stats = worker.pools().find(({ phase }) => phase === 'compute')!;
-  // exit, uncaught, oom and block; the one that heeds its signal keeps its thread.
-  // Two are looked for a second time.
+  // Replaced: exit, uncaught, oom and block. A handler that respects its signal keeps its thread. Two items are called
+  // a second time.
   expect(stats).toMatchObject({ calls: 26, timeouts: 2, replacedThreads: 4, busy: 0, error: 0 });
   const metrics = await worker.metrics.snapshot();
   expect(metrics).toMatchObject({
@@ -86,7 +86,7 @@ test('a thread that exits, blocks, throws or runs out of memory costs its one it
   expect(await worker.stop()).toEqual({ unpersisted: [] });
 });
 
-test('a handler in a thread has its context, its log, its columns and its counters', async () => {
+test('a handler in a thread has its context, log, columns and counters', async () => {
   const lines: [object, string][] = [];
   const log: Logger = { ...silentLogger, warn: (fields, message) => lines.push([fields, message]) } as Logger;
   const worker = await rowmill.startWorker([named('threaded')], { log });
@@ -118,7 +118,7 @@ test('a handler in a thread has its context, its log, its columns and its counte
   await worker.stop();
 });
 
-test('as many threads as there are slots share the work', async () => {
+test('there are as many threads as slots, and they share the work', async () => {
   const worker = await rowmill.startWorker([named('counted-threads')], { log: silentLogger });
   const rows = Array.from({ length: 300 }, (_, n) => ({ n }));
   const jobId = await rowmill.submit(named('counted-threads'), rows);
@@ -133,7 +133,7 @@ test('as many threads as there are slots share the work', async () => {
   await worker.stop();
 });
 
-test('a pipeline that no module exports is refused for threads', async () => {
+test('a pipeline that its module does not export is refused for threads', async () => {
   const inMemory = definePipeline({
     name: 'here',
     phases: [{ name: 'compute', thread: true, run: () => 1 }],
@@ -146,7 +146,7 @@ test('a pipeline that no module exports is refused for threads', async () => {
 
 const DEAF_ROWS = [...Array.from({ length: 5 }, () => ({ deaf: true })), { deaf: false }];
 
-test('too many handlers that never return are said aloud', async () => {
+test('too many handlers that never return are logged as an error', async () => {
   const errors: string[] = [];
   const log: Logger = { ...silentLogger, error: (_, message) => errors.push(message) } as Logger;
   const worker = await rowmill.startWorker([named('deaf')], { log, settings: { zombieHandlersMax: 4 } });
@@ -159,7 +159,7 @@ test('too many handlers that never return are said aloud', async () => {
   await worker.stop();
 });
 
-test('under a supervisor they cost the process, and not a crash', async () => {
+test('under a supervisor, stuck handlers restart the process without counting as a crash', async () => {
   database.keepIfFailed();
   const replaced: string[] = [];
   let seen: () => void = () => {};

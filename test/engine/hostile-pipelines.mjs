@@ -1,5 +1,5 @@
-// Pipelines of a module of their own, because threads and child processes load it again: for handler-threads.test.ts
-// and many-items.test.ts.
+// Pipelines in a separate module, because threads and child processes load it again: for handler-threads.test.ts and
+// many-items.test.ts.
 import { isMainThread, threadId } from 'node:worker_threads';
 import { defineCounter, definePipeline, fail, notFound } from '../../dist/index.js';
 
@@ -72,7 +72,7 @@ export const counted = definePipeline({
   phases: [{ name: 'compute', concurrency: 3, thread: true, run: () => ({ threadId }) }],
 });
 
-/** Never returns, whatever it is told. */
+/** Never returns, and ignores its signal. */
 export const deaf = definePipeline({
   name: 'deaf',
   phases: [
@@ -86,7 +86,7 @@ export const deaf = definePipeline({
   ],
 });
 
-/** One of its items ends every process that runs it. */
+/** One of its items kills every process that runs it. */
 export const poisoned = definePipeline({
   name: 'poisoned-batch',
   phases: [

@@ -1,4 +1,4 @@
-// Events of jobs: written with the change or not at all, numbered so that no reader can pass one by.
+// Job events are written in the transaction of the change, and numbered so that no reader can miss one.
 import { describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
@@ -46,7 +46,7 @@ function auditOf(jobId: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('an event', () => {
-  test('and its audit row are written once for each change of a job, with the state after it', async () => {
+  test('and its audit row are written once for each change of a job, with the new state', async () => {
     const context = { ...database.context(), by: { actor: 'ann', requestId: null, address: null } };
     const jobId = await openJob(context);
     await sealJob(context, jobId);
@@ -84,7 +84,7 @@ describe('an event', () => {
     expect(new Set(audit.map(({ actor }) => actor))).toEqual(new Set(['ann']));
   });
 
-  test('of a repeated request is not written again, and the library is named where nobody is', async () => {
+  test('of a repeated request is not written again; without an actor the library is named', async () => {
     const context = database.context();
     const request = { pipeline: 'test', phases: ['only'], idempotencyKey: 'twice' };
     const { jobId } = await createJob(context, request);
@@ -95,7 +95,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('is not there when its change was refused or rolled back', async () => {
+  test('is not written if its change is refused or rolled back', async () => {
     const context = database.context();
     const jobId = await openJob(context);
     await expect(reprocessJob(context, jobId)).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
@@ -111,7 +111,7 @@ describe('an event', () => {
     expect(job).toEqual({ state: 'INGESTING' });
   });
 
-  test('is written where a job stops by itself, with the reason', async () => {
+  test('is written with the reason when a job stops without a request', async () => {
     const context = database.context();
     const [first, second] = [await openJob(context), await openJob(context)];
     await admitJob(context.db, first);
@@ -137,7 +137,7 @@ describe('an event', () => {
 });
 
 describe('positions', () => {
-  test('are given in an order in which an event that commits late is not passed by', async () => {
+  test('are assigned so that readers do not miss an event that commits late', async () => {
     const context = database.context();
     const jobId = await openJob(context);
     await numberJobEvents(context.db);
@@ -172,7 +172,7 @@ describe('positions', () => {
     expect(after[0]!.eventId).toBeLessThan(before[0]!.eventId);
   });
 
-  test('have no gap and no double for a reader beside many writers and several numberings', async () => {
+  test('have no gap and no duplicate for a reader beside many writers and several numbering processes', async () => {
     const [writing, other, reading] = [database.context(), database.context(), database.context()];
     const jobId = await openJob(writing);
     await numberJobEvents(writing.db);
@@ -206,7 +206,7 @@ describe('positions', () => {
 });
 
 describe('old events', () => {
-  test('are removed when nobody waits for them, and the end of the gap is known', async () => {
+  test('are removed when they are no longer needed, and the end of the gap is known', async () => {
     const context = database.context({ eventKeepMs: 60_000 });
     await openJob(context);
     await numberJobEvents(context.db);

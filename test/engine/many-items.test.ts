@@ -1,4 +1,4 @@
-// Handlers of many items against a real database: every item ends once, with its own outcome, however the items fall
+// Handlers of many items against a real database: every item gets one result, its own, however the items are split
 // into calls.
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -56,7 +56,7 @@ async function runJob(
   }
 }
 
-test('a flaky batch service costs nobody else an attempt, and every row ends well', async () => {
+test('a flaky batch service charges no other item an attempt, and every row completes', async () => {
   database.keepIfFailed();
   const callsOf = new Map<number, number>();
   let calls = 0;
@@ -137,7 +137,7 @@ function answerFor(want: OutcomeName, seq: number, attempt: number): unknown {
   }
 }
 
-test('any mix of outcomes over any split into calls ends every item once with its own outcome', async () => {
+test('every item gets its own outcome once, for any mix of outcomes and any split into calls', async () => {
   database.keepIfFailed();
   let run = 0;
   const mix = fc.record({
@@ -148,7 +148,7 @@ test('any mix of outcomes over any split into calls ends every item once with it
     maxItems: fc.integer({ min: 1, max: 12 }),
     concurrency: fc.integer({ min: 1, max: 4 }),
     claimMax: fc.integer({ min: 1, max: 20 }),
-    /** The handler cuts what was left out at the end of its answer. */
+    /** The handler omits trailing missing answers instead of returning them as undefined. */
     trims: fc.boolean(),
   });
   await fc.assert(
@@ -192,7 +192,7 @@ test('any mix of outcomes over any split into calls ends every item once with it
   );
 });
 
-test('an item that ends the process of its call is found, and its neighbours of the call end well', async () => {
+test('an item that kills the process of its call is isolated, and the others of the call complete', async () => {
   database.keepIfFailed();
   const module = fileURLToPath(new URL('hostile-pipelines.mjs', import.meta.url));
   const pipeline = (await loadPipelines([module])).find(({ name }) => name === 'poisoned-batch')!;
@@ -215,7 +215,7 @@ test('an item that ends the process of its call is found, and its neighbours of 
   expect(supervised.crashes).toBeGreaterThan(0);
 });
 
-test('a worker that stops in the middle of a call gives its items back, and the late answer does not count', async () => {
+test('a worker that stops during a call returns its items, and the late answer does not count', async () => {
   database.keepIfFailed();
   let answerLate: (values: string[]) => void = () => {};
   let called: (signal: AbortSignal) => void = () => {};

@@ -1,5 +1,5 @@
-// The files that a finished job leaves: what is in them, that they are what the summary says, and what happens when the
-// store is down, a finalizer dies or comes back late.
+// The files of a finished job: their content, their agreement with the summary, and the effects of a store that is
+// down and of a finalizer that dies or is late.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ test('results, failed rows, rejected rows and summary.json agree with the databa
     expect(rows[4]).toMatchObject({ extra: "'=1+1", deep: '{"a":[1]}', price: '' });
     expect(rows[5]).toMatchObject({ attempts: '0', error: expect.stringContaining('n: ') });
 
-    // As the grid would show them.
+    // The rows as the grid shows them.
     const shown = [];
     for await (const row of rowmill.results(jobId)) shown.push(row);
     expect(shown.map((row) => row.status)).toEqual(rows.map((row) => row.status));
@@ -135,7 +135,7 @@ test('results, failed rows, rejected rows and summary.json agree with the databa
   });
 });
 
-test('a job may leave a file for each status that rows ended with, and nothing for the others', async () => {
+test('a job can have a file for each status that occurs, and none for the others', async () => {
   await withRowmill({ blobStore: join(folder, 'by-status') }, async (rowmill) => {
     const outputs = ['csv-by-status', 'jsonl'] as const;
     const jobId = await runToEnd(rowmill, CSV, { outputs });
@@ -158,7 +158,7 @@ test('a job may leave a file for each status that rows ended with, and nothing f
   });
 });
 
-test('failed rows can be corrected and given again as they are', async () => {
+test('failed rows can be corrected and submitted as they are', async () => {
   await withRowmill({ blobStore: join(folder, 'again') }, async (rowmill) => {
     const jobId = await runToEnd(rowmill);
     const failed = (await rowmill.summary(jobId))!.files.find((file) => file.name === 'failed.csv')!;
@@ -178,8 +178,8 @@ test('failed rows can be corrected and given again as they are', async () => {
   });
 });
 
-test('a store that is down delays the summary with a visible reason, and loses nothing', async () => {
-  // A file where the folder should be.
+test('a store that is down delays the summary with a visible reason, and nothing is lost', async () => {
+  // A file in the place of the folder.
   const blocked = join(folder, 'blocked');
   const settings = { blobStore: join(folder, 'delayed'), finalizeRetryMaxMs: 200, finalizeLeaseMs: 2000 };
   await withRowmill(settings, async (rowmill) => {
@@ -203,7 +203,7 @@ test('a store that is down delays the summary with a visible reason, and loses n
   });
 });
 
-test('a finalizer that was overtaken publishes nothing, and what it left is deleted', async () => {
+test('a finalizer that was overtaken publishes nothing, and its files are deleted', async () => {
   const settings = { blobStore: join(folder, 'zombie'), finalizeLeaseMs: 200 };
   await withRowmill(settings, async (rowmill) => {
     const context = contextOf(rowmill);
@@ -233,7 +233,7 @@ test('a finalizer that was overtaken publishes nothing, and what it left is dele
   });
 });
 
-test('two finalizers at once write one summary, and its files are whole', async () => {
+test('two concurrent finalizers write one summary, and its files are complete', async () => {
   await withRowmill({ blobStore: join(folder, 'two'), finalizeLeaseMs: 200 }, async (rowmill) => {
     const jobId = await rowmill.submit(prices, []);
     await database.query(`delete from summaries where job_id = $1`, [jobId]);
@@ -247,7 +247,7 @@ test('two finalizers at once write one summary, and its files are whole', async 
   });
 });
 
-test('a job may owe several formats, or none', async () => {
+test('a job can have several output formats, or none', async () => {
   await withRowmill({ blobStore: join(folder, 'formats') }, async (rowmill) => {
     const many = await rowmill.submit(prices, [{ sku: 'a', n: 1 }], { outputs: ['csv', 'xlsx', 'jsonl'] });
     const none = await rowmill.submit(prices, [{ sku: 'a', n: 1 }], { outputs: [] });
@@ -260,7 +260,7 @@ test('a job may owe several formats, or none', async () => {
   });
 });
 
-test('what nobody names is collected when it is old, and nothing else', async () => {
+test('only old blobs without a reference are deleted', async () => {
   const blobStore = join(folder, 'collect');
   await withRowmill({ blobStore }, async (rowmill) => {
     const context = contextOf(rowmill);
@@ -272,7 +272,7 @@ test('what nobody names is collected when it is old, and nothing else', async ()
     const unused = await context.blobs.putByHash('files/', one('never became a job'));
     const orphan = await context.blobs.put(`outputs/${jobId}/g1/a9/results.csv`, one('crashed'));
     const before = [...(await keysUnder(rowmill, 'files/')), ...(await keysUnder(rowmill, 'outputs/'))];
-    expect(await collectBlobs(context), 'all of it is too young').toBe(0);
+    expect(await collectBlobs(context), 'all blobs are too young').toBe(0);
     const old = { ...context, settings: { ...context.settings, blobLeftoverMs: 0 } };
     let collected = 0;
     await expect

@@ -1,4 +1,4 @@
-// A pipeline in a module of its own, because threads load it again: for budgets.test.ts.
+// A pipeline in a separate module, because threads load it again: for budgets.test.ts.
 import { definePipeline } from '../../dist/index.js';
 
 export const paidThreads = definePipeline({

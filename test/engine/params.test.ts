@@ -1,4 +1,4 @@
-// Parameters of a job reach every handler, as the schema of the pipeline left them.
+// The parameters of a job reach every handler in the form that the pipeline's schema returns.
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
@@ -25,7 +25,7 @@ const pipeline = definePipeline({
 const given = { currency: 'EUR' };
 const parsed = { currency: 'EUR', rounded: true };
 
-test('each job has its own, also when they run side by side', async () => {
+test('each job has its own parameters, also when jobs run side by side', async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
   const worker = await rowmill.startWorker([pipeline]);
   const currencies = ['EUR', 'USD', 'CHF'];
@@ -40,7 +40,7 @@ test('each job has its own, also when they run side by side', async () => {
   await worker.stop();
 });
 
-test('results are not read with the types of another pipeline', async () => {
+test('results cannot be read with the types of another pipeline', async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
   const other = definePipeline({ name: 'other', phases: [{ name: 'only', run: () => 5 }] });
   const jobId = await rowmill.submit(other, [{ n: 1 }]);
@@ -54,14 +54,14 @@ test('results are not read with the types of another pipeline', async () => {
   });
 });
 
-test('what the schema refuses makes no job', async () => {
+test('parameters that the schema refuses create no job', async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
   // @ts-expect-error: the currency is a text
   const refused = rowmill.submit(pipeline, [{ n: 1 }], { params: { currency: 5 } });
   await expect(refused).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
 });
 
-test('they are there in tests of pipelines too', async () => {
+test('parameters also work in tests of pipelines', async () => {
   const run = await runPipeline(pipeline, [{ n: 1 }], { params: given });
   expect(run.results.map(({ result }) => result)).toEqual([{ many: parsed, same: true }]);
 });

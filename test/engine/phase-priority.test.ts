@@ -1,4 +1,4 @@
-// Phases of one worker that compete for its one claim connection.
+// Phases of one worker compete for its one claim connection.
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
@@ -19,7 +19,7 @@ afterAll(() => rowmill.close());
 const ITEMS = 60;
 const numbered = Array.from({ length: ITEMS }, (_, n) => ({ n }));
 
-/** Calls never end of themselves, so every claim is wanted. */
+/** Calls never return, so the worker wants every claim. */
 const holding = (name: string, priority?: number) => ({
   name,
   concurrency: 1000,
@@ -29,8 +29,8 @@ const holding = (name: string, priority?: number) => ({
 });
 
 /**
- * Phases of the first claims, one item each. The clock stands still: a worker asks the database for other work after
- * half a second, and the phase that waits for the answer leaves its turn to another.
+ * Phases of the first claims, one item each. The clock is frozen: otherwise a worker looks for other work after half a
+ * second, and the phase that waits for the answer loses its turn.
  */
 async function firstClaims(
   pipelines: Pipeline[],
@@ -66,7 +66,7 @@ test('the higher priority is claimed first', async () => {
   await rowmill.submit(low, numbered);
   const urgent = await rowmill.submit(high, numbered);
   const claims = await firstClaims([low, high], ITEMS, ({ jobId }) => (jobId === urgent ? 'high' : 'low'));
-  // One after the other it would be half of them.
+  // Without a priority it would be half of them.
   expect(shareOf('high', claims)).toBeGreaterThan(0.95);
 });
 
@@ -78,7 +78,7 @@ const twoPhases = async (pipeline: Pipeline): Promise<void> => {
   ]);
 };
 
-test('with equal priority what was begun is claimed before new rows', async () => {
+test('with equal priority, items of later phases are claimed before new rows', async () => {
   const pipeline = definePipeline({
     name: `two-${newId()}`,
     phases: [holding('first'), holding('second')],
@@ -88,7 +88,7 @@ test('with equal priority what was begun is claimed before new rows', async () =
   expect(shareOf('second', claims)).toBeGreaterThan(0.95);
 });
 
-test('a priority turns that round', async () => {
+test('a priority on the first phase lets new rows be claimed first', async () => {
   const pipeline = definePipeline({
     name: `turned-${newId()}`,
     phases: [holding('first', 1), holding('second')],
@@ -98,7 +98,7 @@ test('a priority turns that round', async () => {
   expect(shareOf('first', claims)).toBeGreaterThan(0.95);
 });
 
-test('pipelines of the same priority share, and the rest of a worker is not starved', async () => {
+test('pipelines of the same priority share the worker, and no phase is starved', async () => {
   const one = definePipeline({ name: `one-${newId()}`, phases: [holding('only')] });
   const other = definePipeline({ name: `other-${newId()}`, phases: [holding('a'), holding('b')] });
   const jobId = await rowmill.submit(one, numbered);

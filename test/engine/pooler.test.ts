@@ -1,5 +1,5 @@
-// Everything works through PgBouncer in transaction mode, where a session lasts for a transaction: on a real one where it is
-// installed. What tells that there is one, and what follows from it, is tested on any machine.
+// Everything works through PgBouncer in transaction mode, where a session lasts for one transaction. These tests need
+// an installed PgBouncer; the detection of a pooler and its effects are tested on any machine.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ describe.skipIf(!hasPgbouncer())('through PgBouncer', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('statements have no names, and the parameters of the session all the same', async () => {
+  test('statements have no names, and session parameters still apply', async () => {
     const db = new Database({ url, maxConnections: 5, applicationName: 'test', deadlineMs: 20_000 });
     try {
       const expected = { timeout: '21s', mode: 'force_generic_plan', prepared: 0 };

@@ -1,4 +1,4 @@
-// A worker whose own side is slow takes on less, says why, and comes back.
+// A worker under local load takes on less, reports the reason, and recovers.
 import { expect, test } from 'vitest';
 import { claimSize } from '../../src/core/claims/claim-size.ts';
 import { definePipeline, openRowmill } from '../../src/index.ts';
@@ -9,9 +9,9 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-test('slots and claims shrink under pressure, with the sign and its bound as the reason, and nothing is lost', async () => {
+test('slots and claims shrink under pressure, the reason names the signal and its bound, and nothing is lost', async () => {
   const SLOTS = 40;
-  /** Calls that run when the pressure rises run to their end: the slots count once so few are left. */
+  /** Running calls finish when the pressure rises, so slots are counted once this few are left. */
   const SLOTS_LEFT = SLOTS * 0.3;
   const events = new Events();
   const changes: RowmillEvents['pressure.changed'][] = [];
@@ -40,7 +40,7 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
           now += 1;
           most = Math.max(most, now);
           if (now === SLOTS) fill();
-          // Nothing is flushed, so nothing is slow, before all slots are in use.
+          // Without a flush there is no slow flush until all slots are in use.
           await full;
           await waitMs(20);
           now -= 1;
@@ -52,7 +52,7 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
   });
   const rowmill = await openRowmill({
     databaseUrl: database.url,
-    // No flush is as quick as this, and no other sign is near its bound.
+    // Every flush is slower than this, and no other signal is near its bound.
     settings: {
       pressureFlushMs: 1,
       pressurePoolWaitMs: 60_000,
@@ -71,7 +71,7 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
   await full;
   await settled;
   most = 0;
-  // The first may have been under way.
+  // The first claim may have been in flight.
   await events.next('claim.made');
   const claim = await events.next('claim.made');
   const fell = changes.filter(({ from, to }) => to < from);
@@ -80,7 +80,7 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
     expect(reason).toMatch(/^flushMs is [\d.]+, above 1$/);
     expect(signs).toHaveProperty('loopDelayMs');
   }
-  // Judged by the time of items that the claim itself names, so that it is the same on a slow machine.
+  // Uses the item time that the claim reports, so the result does not depend on the speed of the machine.
   const itemMs = Number(/p75 item ([\d.]+) ms/.exec(claim.reason)![1]);
   const { settings } = contextOf(rowmill);
   const sizeFor = (slots: number): number =>
@@ -96,7 +96,7 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
   await rowmill.close();
 });
 
-test('when failures of a phase rise, less of it runs and retries come later; it is told, and it passes', async () => {
+test('when the failures of a phase rise, fewer calls run and retries are delayed; both are reported and temporary', async () => {
   const events = new Events();
   const spikes: RowmillEvents['phase.spike'][] = [];
   let calls = 0;

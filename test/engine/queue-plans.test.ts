@@ -1,5 +1,5 @@
-// How much work the statements on spans, results and the ledger are for the database: in proportion to the rows they are
-// for, whatever the database believes about its tables, and whenever it made its plan.
+// The database's work for statements on spans, results and the ledger is proportional to their rows, for any table
+// statistics and any age of the plan.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import type { Executor, Transaction } from '../../src/platform/database.ts';
@@ -29,7 +29,7 @@ const TABLES = [
   'stage_outputs',
   'item_edits',
 ];
-/** Spans of each kind, results, and entries of the ledger. */
+/** Number of spans of each kind, of results, and of ledger entries. */
 const ROWS = 2000;
 const LEASES = 20;
 const jobId = newId();
@@ -48,7 +48,7 @@ async function fill(): Promise<void> {
      select gen_random_uuid(), 'local', 'planned', '{only}', 'DONE', 1, 1, '{}', now(), now() from generate_series(1, $1::int)`,
     [ROWS],
   );
-  // Held by a trial, and retries.
+  // Spans held by a trial, and retries.
   for (const [from, readyAt] of [
     [0, "'infinity'"],
     [ROWS, "now() + interval '1 hour'"],
@@ -93,7 +93,7 @@ const reopened = {
   startPhase: null,
   except: [],
 };
-/** As the transactions of these statements do it. */
+/** Sets the planner options that the transactions of these statements use. */
 const byKey =
   (send: (db: Executor) => Promise<unknown>) =>
   async (db: Executor): Promise<unknown> => {
@@ -101,7 +101,7 @@ const byKey =
     return send(db);
   };
 
-/** The connection that sends it, the rows that it is for, and the statement. */
+/** Name, connection, number of rows concerned, and the statement. */
 const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executor) => Promise<unknown>][] = [
   [
     'a fence of leases',
@@ -127,17 +127,12 @@ const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executo
     ROWS / 2,
     (db) => db.run(RENEW_LEASES, [jobId, LEASED, LEASED.map(() => token), 60_000]),
   ],
-  ['retries that are made ready', 'control', ROWS, (db) => readyItems(db, jobId, null)],
-  [
-    'half of the retries that are made ready',
-    'control',
-    ROWS,
-    (db) => readyItems(db, jobId, [[ROWS, ROWS * 1.5]]),
-  ],
+  ['making retries ready', 'control', ROWS, (db) => readyItems(db, jobId, null)],
+  ['making half of the retries ready', 'control', ROWS, (db) => readyItems(db, jobId, [[ROWS, ROWS * 1.5]])],
   ['the release of a trial', 'control', ROWS, (db) => releaseHeld(db, jobId)],
   ['the folding of the ledger', 'control', ROWS, (db) => foldLedgerOf(db, jobId, 1000)],
   [
-    'columns that are all known',
+    'columns that are already known',
     'flush',
     ROWS,
     (db) =>
@@ -150,22 +145,27 @@ const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executo
       ),
   ],
   [
-    'rows that are skipped',
+    'skipped rows',
     'control',
     seqs.length,
     byKey((db) => skipItems(db, { jobId, generation: 3, seqs, statuses: ['ERROR'], resultJson: '{}' })),
   ],
-  ['all failed rows again', 'control', ROWS, byKey((db) => reopenItems(db, { ...reopened, seqs: null }))],
-  ['chosen rows again', 'control', seqs.length, byKey((db) => reopenItems(db, { ...reopened, seqs }))],
   [
-    'rows of any status again',
+    'a rerun of all failed rows',
+    'control',
+    ROWS,
+    byKey((db) => reopenItems(db, { ...reopened, seqs: null })),
+  ],
+  ['a rerun of chosen rows', 'control', seqs.length, byKey((db) => reopenItems(db, { ...reopened, seqs }))],
+  [
+    'a rerun of rows of any status',
     'control',
     ROWS,
     byKey((db) => reopenItems(db, { ...reopened, statuses: ['DONE', 'ERROR'], seqs: null })),
   ],
   ['the count of suspects', 'flush', 10, (db) => countSuspects(db, jobId)],
-  // One job is open; finished ones and their number do not matter.
-  ['the look of a sweep', 'control', 1, byKey((db) => findOverdue(db))],
+  // One job is open; the number of finished jobs does not matter.
+  ['the query of a sweep', 'control', 1, byKey((db) => findOverdue(db))],
 ];
 
 beforeAll(async () => {
@@ -185,7 +185,7 @@ describe.each(['none', 'fresh', 'of empty tables'])('with statistics: %s', (stat
     for (const explainer of explainers.values()) await explainer.close();
   });
 
-  test.each(STATEMENTS)('%s', async (_name, use, rows, send) => {
+  test.each(STATEMENTS)('takes work in proportion to its rows: %s', async (_name, use, rows, send) => {
     const isLate = statistics === 'of empty tables';
     if (isLate) await empty();
     const { plan } = await explainers

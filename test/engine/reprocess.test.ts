@@ -1,4 +1,4 @@
-// Rows that are run again: which ones, from where, and what a job looks like afterwards.
+// Reprocessing: which rows run again, from which phase, and the job afterwards.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -26,7 +26,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-/** What the handlers do with a row, by its n. Changed between generations. */
+/** The action of the handlers for a row, by its n. Changed between generations. */
 let behaviour: (n: number, phase: string) => unknown;
 let calls: { n: number; phase: string; generation: number; previous: unknown; word: unknown }[];
 
@@ -91,7 +91,7 @@ async function statusesOf(jobId: string): Promise<string[]> {
   return statuses;
 }
 
-/** 0 to 3 done, 4 and 5 busy, 6 not found, 7 failed for good, 8 refused, 9 skipped. */
+/** 0 to 3 done, 4 and 5 busy, 6 not found, 7 failed permanently, 8 refused, 9 skipped. */
 const mixed = (n: number): unknown => {
   if (n === 4 || n === 5) return busy();
   if (n === 6) return notFound();
@@ -100,12 +100,12 @@ const mixed = (n: number): unknown => {
   return n === 9 ? skip('too old') : { value: n };
 };
 
-describe('which rows', () => {
+describe('a reprocess selects', () => {
   beforeEach(() => {
     behaviour = mixed;
   });
 
-  test('by default those that failed, but for failures that would repeat; old results are kept', async () => {
+  test('failed rows by default, except failures that would repeat; old results are kept', async () => {
     const jobId = await runJob();
     const first = (await rowmill.summary(jobId))!;
     expect(first).toMatchObject({
@@ -143,7 +143,7 @@ describe('which rows', () => {
     await checkJob(jobId);
   });
 
-  test('error groups count what is left of them', async () => {
+  test('rows of error groups, which then count only the remaining rows', async () => {
     const jobId = await runJob();
     const failed = async () =>
       Object.fromEntries((await rowmill.errorGroups(jobId)).map((group) => [group.sample, group.failed]));
@@ -171,14 +171,14 @@ describe('which rows', () => {
 
   test.each([
     ['statuses', { statuses: ['SKIPPED', 'DONE'] as const }, [0, 1, 2, 3, 9]],
-    ['seqs, whatever they ended in', { seqs: [[2, 5]] as const }, [2, 3, 4]],
+    ['seqs of any status', { seqs: [[2, 5]] as const }, [2, 3, 4]],
     ['seqs of a status', { seqs: [[2, 7]] as const, statuses: ['NOT_FOUND'] as const }, [6]],
-    ['a text that they hold', { search: 'W5' }, [5]],
+    ['a text that they contain', { search: 'W5' }, [5]],
     ['a text and statuses', { search: 'w', statuses: 'all' as const }, [0, 1, 2, 3, 4, 5, 6, 9]],
     ['an error group', { errorGroup: 'overloaded: server is busy' }, [4, 5]],
     ['a group of permanent failures', { errorGroup: 'permanent: never', includePermanent: true }, [7]],
-    ['the phase they ended in', { phase: 0 }, [4, 5, 6]],
-  ])('by %s', async (_, request, expected) => {
+    ['the phase of their result', { phase: 0 }, [4, 5, 6]],
+  ])('rows by %s', async (_, request, expected) => {
     const jobId = await runJob();
     behaviour = (n) => ({ again: n });
     calls = [];
@@ -188,7 +188,7 @@ describe('which rows', () => {
     await checkJob(jobId);
   });
 
-  test('not rows that were tried too often, over all generations', async () => {
+  test('no rows that were tried too often, over all generations', async () => {
     const jobId = await runJob();
     const again = { statuses: ['ERROR'] as const, maxAttempts: 4 };
     expect(await rowmill.reprocess(jobId, again)).toMatchObject({ selected: 2 });
@@ -202,7 +202,7 @@ describe('which rows', () => {
     await checkJob(jobId);
   });
 
-  test('nothing to do is an error that says what was left out, and changes nothing', async () => {
+  test('nothing: an error that names the rows left out, and changes nothing', async () => {
     behaviour = () => fail('never');
     const jobId = await runJob(3);
     await expect(rowmill.reprocess(jobId)).rejects.toMatchObject({
@@ -225,19 +225,19 @@ describe('which rows', () => {
     [{ edits: [{ seq: 1, input: 'text' }] }, 'ITEM_INVALID'],
     [{ edits: [4, 4].map((seq) => ({ seq, input: { n: 4 } })) }, 'REPROCESS_INVALID'],
     [{ ifGeneration: 2 }, 'JOB_CONFLICT'],
-  ])('%j is refused with %s', async (request, code) => {
+  ])('nothing for %j: refused with %s', async (request, code) => {
     const jobId = await runJob();
     await expect(rowmill.reprocess(jobId, request)).rejects.toMatchObject({ code });
     expect(await rowmill.job(jobId)).toMatchObject({ generation: 1, state: 'DONE' });
   });
 });
 
-describe('where rows begin', () => {
+describe('rows start', () => {
   beforeEach(() => {
     behaviour = (n, phase) => (phase === 'second' && n < 3 ? busy() : { from: phase, n });
   });
 
-  test('at the phase they failed in, with the output that is stored', async () => {
+  test('at the phase they failed in, with the stored output of the phase before', async () => {
     const jobId = await runJob(6, triple);
     behaviour = (n, phase) => ({ from: phase, n, again: true });
     calls = [];
@@ -256,7 +256,7 @@ describe('where rows begin', () => {
     await checkJob(jobId);
   });
 
-  test('at the first phase when they had ended well, or when it is asked for', async () => {
+  test('at the first phase if they were completed, or on request', async () => {
     const jobId = await runJob(6, triple);
     calls = [];
     await rowmill.reprocess(jobId, { seqs: [[4, 5]] });
@@ -270,7 +270,7 @@ describe('where rows begin', () => {
     await checkJob(jobId);
   });
 
-  test('at a named phase where the output before it is stored, else at the first one', async () => {
+  test('at a named phase if the output before it is stored, otherwise at the first one', async () => {
     const jobId = await runJob(6, triple);
     behaviour = (n, phase) => ({ from: phase, n });
     calls = [];
@@ -283,7 +283,7 @@ describe('where rows begin', () => {
 });
 
 describe('edited rows', () => {
-  test('run with their new input, from the first phase; the old one is kept', async () => {
+  test('run with their new input from the first phase; the old input is kept', async () => {
     behaviour = (n, phase) => (phase === 'second' && n === 1 ? fail('wrong word') : { from: phase });
     const jobId = await runJob(3, triple);
     behaviour = (_, phase) => ({ from: phase });
@@ -317,7 +317,7 @@ describe('edited rows', () => {
     await checkJob(jobId);
   });
 
-  test('join the rows that are chosen besides; the next generation goes on with the edited input', async () => {
+  test('run together with the selected rows; the next generation still uses the edited input', async () => {
     behaviour = mixed;
     const jobId = await runJob();
     calls = [];
@@ -335,10 +335,10 @@ describe('edited rows', () => {
     await checkJob(jobId);
   });
 
-  test('begin at the first phase until its output is newer than the edit', async () => {
+  test('start at the first phase until its output is newer than the edit', async () => {
     behaviour = (n, phase) => (phase === 'third' && n === 0 ? busy() : { from: phase });
     const jobId = await runJob(2, triple);
-    // The edited row is cancelled before anything of it was stored: its old outputs belong to the old input.
+    // The edited row is cancelled before any output was stored: its old outputs belong to the old input.
     await worker.stop();
     await rowmill.reprocess(jobId, { edits: [{ seq: 0, input: { n: 0, word: 'new' } }] });
     await rowmill.cancel(jobId);
@@ -355,7 +355,7 @@ describe('edited rows', () => {
     await checkJob(jobId);
   });
 
-  test('keep what names the row', async () => {
+  test('must keep the key fields of the row', async () => {
     const { jobId } = await rowmill.submitFile(single, {
       name: 'rows.csv',
       bytes: bytesOf(`n,word\n1,a\n2,b${newId()}\n`),
@@ -385,7 +385,7 @@ describe('a generation', () => {
     behaviour = mixed;
   });
 
-  test('that is cancelled gives back the results that its rows had', async () => {
+  test('that is cancelled restores the results that its rows had', async () => {
     const jobId = await runJob();
     await worker.stop();
     await rowmill.reprocess(jobId, { statuses: 'all', includePermanent: true });
@@ -413,7 +413,7 @@ describe('a generation', () => {
     await checkJob(jobId);
   });
 
-  test('takes rows that were cancelled, when it is asked for them', async () => {
+  test('includes cancelled rows on request', async () => {
     await worker.stop();
     const jobId = await rowmill.submit(single, rows(5));
     await rowmill.cancel(jobId);
@@ -426,7 +426,7 @@ describe('a generation', () => {
     await checkJob(jobId);
   });
 
-  test('drops what was emitted before, and adds what is new', async () => {
+  test('drops items emitted before, and adds new ones', async () => {
     behaviour = (n) => (n === 0 ? (c: ItemContext<unknown>) => emitTwo(c, 'old') : { value: n });
     const jobId = await runJob(1);
     expect((await rowmill.summary(jobId))!.total).toBe(3);
@@ -437,7 +437,7 @@ describe('a generation', () => {
     await checkJob(jobId);
   });
 
-  test('is opened by one of many who ask at once', async () => {
+  test('is opened by one of many concurrent requests', async () => {
     const jobId = await runJob();
     await worker.stop();
     const asked = await Promise.allSettled(Array.from({ length: 8 }, () => rowmill.reprocess(jobId)));
@@ -448,7 +448,7 @@ describe('a generation', () => {
     await checkJob(jobId);
   });
 
-  test('waits for the summary of the one before it', async () => {
+  test('waits for the summary of the previous one', async () => {
     await worker.stop();
     const jobId = await endedJob(3);
     const opened = await rowmill.reprocess(jobId, { statuses: 'all' });
@@ -457,7 +457,7 @@ describe('a generation', () => {
     await checkJob(jobId);
   });
 
-  test('is refused while somebody who holds the ending does not come to it', async () => {
+  test('is refused while the holder of the finalize lease does not finish', async () => {
     await worker.stop();
     const jobId = await endedJob(3);
     await claimFinalize(context.db, { jobId, workerId: newId(), token: newId(), leaseMs: 60_000 });
@@ -468,7 +468,7 @@ describe('a generation', () => {
     });
   });
 
-  test('is refused for a job that runs, whose rows are not all there, and that is not there', async () => {
+  test('is refused for a job that runs, is not sealed or does not exist', async () => {
     await worker.stop();
     const jobId = await rowmill.submit(single, rows(2));
     await expect(rowmill.reprocess(jobId)).rejects.toMatchObject({
@@ -481,21 +481,21 @@ describe('a generation', () => {
       hint: expect.stringContaining('seal the job'),
     });
     await expect(rowmill.reprocess(newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
-    // Nor is an end waited for that does not come.
+    // whenFinished does not wait for jobs that never finish either.
     await database.query(`update jobs set state = 'FAILED' where job_id = $1`, [jobId]);
     await expect(rowmill.whenFinished(jobId)).rejects.toMatchObject({ code: 'JOB_FAILED' });
     await expect(rowmill.whenFinished(newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 });
 
-describe('rows of a job that has not ended well', () => {
-  test('are run again in a paused job beside those that wait, and both end with one summary', async () => {
+describe('rows of an unfinished or failed job', () => {
+  test('run in a paused job beside the waiting rows, and both get one summary', async () => {
     await worker.stop();
     const jobId = await rowmill.submit(narrow, rows(10));
-    // The first half has ended when somebody pauses the job.
+    // The first half is done when the job is paused.
     const pausing = async (): Promise<unknown> => {
       await rowmill.pause(jobId);
-      // The rows behind it are given back.
+      // The rows behind it are returned.
       await expect.poll(async () => (await rowmill.progress(jobId)).counts.PENDING).toBe(5);
       return {};
     };
@@ -525,7 +525,7 @@ describe('rows of a job that has not ended well', () => {
       phases: [{ done: 10 }],
       diff: { reprocessed: 3, fixed: 3 },
     });
-    // Rows that waited are still of their own generation: what they send to a service is the same call.
+    // Waiting rows keep their own generation, so a service still sees them as the same call.
     expect(calls.map(({ n, generation }) => [n, generation]).sort((a, b) => a[0]! - b[0]!)).toEqual(
       [0, 1, 2, 5, 6, 7, 8, 9].map((n) => [n, n < 3 ? 2 : 1]),
     );
@@ -533,7 +533,7 @@ describe('rows of a job that has not ended well', () => {
     await checkJob(jobId);
   });
 
-  test('are run again where the file could not be read to its end; what never ran is cancelled', async () => {
+  test('run again if the file could not be read to its end; rows that never ran are cancelled', async () => {
     behaviour = (n) => (n === 1 ? busy() : { value: n });
     const { jobId } = await rowmill.createJob(single);
     await rowmill.addItems(jobId, rows(4));
@@ -551,7 +551,7 @@ describe('rows of a job that has not ended well', () => {
     await checkJob(jobId);
   });
 
-  test('are run again where the output files could not be written', async () => {
+  test('run again if the output files could not be written', async () => {
     await worker.stop();
     const jobId = await endedJob(3);
     const token = newId();
@@ -567,7 +567,7 @@ describe('rows of a job that has not ended well', () => {
     expect(await rowmill.job(jobId)).toMatchObject({ state: 'QUEUED', lastError: null });
   });
 
-  test('go on with the strategy after those that were tried, as often as there are strategies', async () => {
+  test('continue with the next untried strategy, as often as there are strategies', async () => {
     const tried: [number, string | undefined][] = [];
     const ways = ['name', 'code', 'image', 'shop'];
     const look = definePipeline({
@@ -589,13 +589,13 @@ describe('rows of a job that has not ended well', () => {
     const jobId = await rowmill.submit(look, [{ n: 1 }]);
     expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { NOT_FOUND: 1 } });
     expect(tried).toEqual(ways.map((way) => [1, way]));
-    // As if two of the ways had been tried before somebody gave up.
+    // As if only two of the strategies had been tried.
     await database.query('delete from attempt_errors where job_id = $1 and attempt > 1', [jobId]);
     tried.length = 0;
     await rowmill.reprocess(jobId);
     expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 1 } });
     expect(tried).toEqual([[2, 'image']]);
-    // Run once more, it begins with the way that found it.
+    // A rerun starts with the strategy that succeeded.
     tried.length = 0;
     await rowmill.reprocess(jobId, { statuses: 'all' });
     await rowmill.whenFinished(jobId);
@@ -603,7 +603,7 @@ describe('rows of a job that has not ended well', () => {
     tried.length = 0;
     await rowmill.reprocess(jobId, { edits: [{ seq: 0, input: { n: 2 } }] });
     await rowmill.whenFinished(jobId);
-    expect(tried[0], 'another input is looked for from the first way on').toEqual([4, 'name']);
+    expect(tried[0], 'a new input starts with the first strategy').toEqual([4, 'name']);
   });
 });
 
@@ -613,7 +613,7 @@ function emitTwo({ emit }: ItemContext<unknown>, word: string): unknown {
   return { word };
 }
 
-/** A sealed job whose items have ended, FINALIZING, with nobody at it. */
+/** A sealed job whose items are done: FINALIZING, without a finalizer. */
 async function endedJob(items: number): Promise<string> {
   const jobId = await jobWithItems(context, { items });
   await database.query(

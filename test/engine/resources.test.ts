@@ -1,4 +1,4 @@
-// Limits of a service, seen from the service: several workers in one process, each with its own connections, share
+// Limits of a service, measured at the service: several workers in one process, each with its own connections, share
 // them through the database alone.
 import { afterEach, describe, expect, test } from 'vitest';
 import { overrideResource } from '../../src/engine/limits/override-resource.ts';
@@ -29,9 +29,9 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-/** A service that counts its calls, and how many are there at once. */
+/** A service that counts its calls, total and concurrent. */
 class CountingService {
-  /** The keys of all calls, in their order. */
+  /** The keys of all calls, in order. */
   readonly called: string[] = [];
   readonly most = new Map<string, number>();
   readonly #now = new Map<string, number>();
@@ -43,7 +43,7 @@ class CountingService {
     return this.called.length;
   }
 
-  /** Calls of a key that are under way. */
+  /** Running calls per key. */
   now(key = ''): number {
     return this.#now.get(key) ?? 0;
   }
@@ -117,11 +117,11 @@ const heard = (name: string): Promise<void> =>
   whenHeard(database, name, contextOf(rowmill).settings.resourceLeaseMs);
 
 describe('three workers together', () => {
-  // How close calls come to each other, and within any second, is in test/simulation/slow-workers.test.ts.
+  // test/simulation/slow-workers.test.ts covers the spacing of calls, and their number within any second.
   test('start no more calls per second than declared', async () => {
     const service = new CountingService();
     const pipeline = await startWorkers(service, { count: 3, limits: { a1: { ratePerSecond: 20 } } });
-    // So few that a slow machine could make more.
+    // So few calls that even a slow machine could exceed the limit.
     const sinceMs = await databaseMs(database);
     const jobId = await rowmill.submit(pipeline, rows(60));
     await rowmill.whenFinished(jobId);
@@ -129,7 +129,7 @@ describe('three workers together', () => {
     await expectPlaces(database, service.calls, { name: 'a1', perSecond: 20, sinceMs });
   });
 
-  test('have no more calls under way than declared, and as many', async () => {
+  test('run no more concurrent calls than declared, and as many', async () => {
     const service = new CountingService();
     service.whenAnswering = () => until(() => service.most.get('')! >= 7);
     const pipeline = await startWorkers(service, { count: 3, limits: { a2: { concurrency: 7 } } });
@@ -139,7 +139,7 @@ describe('three workers together', () => {
   });
 });
 
-test('keys have limits of their own, and one that is busy does not keep others waiting', async () => {
+test('keys have separate limits, and a busy key does not delay others', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, {
     count: 2,
@@ -162,7 +162,7 @@ test('keys have limits of their own, and one that is busy does not keep others w
   expect(service.called.indexOf('host3')).toBeLessThan(service.called.lastIndexOf('slow'));
 });
 
-test('a key can follow the strategy of the call, and a key of null uses nothing of the resource', async () => {
+test('a key can depend on the strategy of the call, and a null key uses nothing of the resource', async () => {
   const strategies = ['first', 'second'];
   const seen: string[] = [];
   const pipeline = definePipeline({
@@ -194,7 +194,7 @@ test('a key can follow the strategy of the call, and a key of null uses nothing 
 });
 
 test.runIf(isDeep)(
-  'more keys than fit in memory: rows of a busy key are given back until their turn',
+  'with more keys than fit in memory, rows of a busy key are returned until their turn',
   LONG,
   async () => {
     const service = new CountingService();
@@ -216,7 +216,7 @@ test.runIf(isDeep)(
   },
 );
 
-test('an item that waits for a permit holds no slot, and its wait is not its timeout', async () => {
+test('an item that waits for a permit holds no slot, and its wait does not count towards its timeout', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, { limits: { c1: { ratePerSecond: 3 } }, timeoutMs: 3000 });
   const jobId = await rowmill.submit(pipeline, rows(12));
@@ -225,7 +225,7 @@ test('an item that waits for a permit holds no slot, and its wait is not its tim
   expect(summary.phases[0]!.retried).toBe(0);
 });
 
-test('an answer that asks to be left alone stops all workers until its time is over', async () => {
+test('an answer with retry-after stops all workers until that time', async () => {
   const service = new CountingService();
   let isRefusing = false;
   service.answer = () => {
@@ -251,7 +251,7 @@ test('an answer that asks to be left alone stops all workers until its time is o
   await rowmill.cancel(jobId);
 });
 
-test('an operator pauses, raises and lowers a resource while it is used; each change is in the audit', async () => {
+test('an operator pauses, raises and lowers a resource in use; each change is audited', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, { count: 2, limits: { e1: { ratePerSecond: 50 } } });
   const set = (change: object) =>
@@ -273,7 +273,7 @@ test('an operator pauses, raises and lowers a resource while it is used; each ch
   await until(() => service.calls > calls + 200);
   const more = service.calls - calls;
   await expectPlaces(database, more, { name: 'e1', perSecond: 200, sinceMs: resumedMs });
-  // The line has the places of the higher rate.
+  // Starts are scheduled at the higher rate.
   expect((await readResource(database, 'e1')).state.perSecond).toBe(200);
 
   await set({ ratePerSecond: 20 });
@@ -290,7 +290,7 @@ test('an operator pauses, raises and lowers a resource while it is used; each ch
   ]);
 });
 
-test('a service that only fails is left alone, and used again when it answers', async () => {
+test('a service that only fails is no longer called, and is used again when it answers', async () => {
   const service = new CountingService();
   let isDown = true;
   service.answer = () => (isDown ? Object.assign(new Error('down'), { status: 503 }) : { ok: true });
@@ -302,7 +302,7 @@ test('a service that only fails is left alone, and used again when it answers', 
   });
   const jobId = await rowmill.submit(pipeline, rows(200));
   await until(() => callsAtOpening.length > 0);
-  // From here on the failure of a call is synced before the next but one can start.
+  // From now on the failure of a call is synced before the next but one can start.
   service.whenAnswering = () => heard('f1');
   for (let openings = 1; openings < 5; openings += 1) {
     await until(() => callsAtOpening.length >= openings);
@@ -311,7 +311,7 @@ test('a service that only fails is left alone, and used again when it answers', 
   await until(() => callsAtOpening.length >= 5);
   const probes = callsAtOpening.slice(2).map((calls, at) => calls - callsAtOpening[at + 1]!);
   console.log(`calls at each opening of the circuit: ${callsAtOpening.join(', ')}`);
-  // The second opening is behind all calls that had their permit before the first. Then one call at a time probes.
+  // By the second opening all calls with a permit from before the first are done. Then one call at a time probes.
   expect(Math.max(...probes)).toBeLessThanOrEqual(2);
 
   const { calls } = service;

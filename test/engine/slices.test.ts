@@ -1,4 +1,4 @@
-// Time slices: a job brought to its end by calls of runSlice alone, beside workers and beside each other.
+// Time slices: runSlice calls alone finish a job, beside workers and beside each other.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
@@ -14,7 +14,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 let rowmill: Rowmill;
-/** Whose handlers end within their grace, however slow the machine is: for tests that count calls. */
+/** Its handlers return within their grace period even on a slow machine: for tests that count calls. */
 let unhurried: Rowmill;
 let blobStore: string;
 
@@ -54,7 +54,7 @@ function counted(
   return { pipeline, calls, firstCall };
 }
 
-/** Calls slices, each when the one before it said so, until the job is over. */
+/** Runs slices, each when the previous report says so, until the job is finished. */
 async function sliceUntilFinished(
   on: Rowmill,
   jobId: string,
@@ -84,7 +84,7 @@ async function expectExact(jobId: string, counts: Record<string, number>): Promi
 }
 
 describe('a job without a worker', () => {
-  test('is done by repeated slices, every item called once', async () => {
+  test('is finished by repeated slices, and every item is called once', async () => {
     database.keepIfFailed();
     const { pipeline, calls } = counted((n) => waitMs(15).then(() => ({ n })));
     const jobId = await rowmill.submit(pipeline, numbered(400));
@@ -94,7 +94,7 @@ describe('a job without a worker', () => {
     expect(reports.at(-1)).toMatchObject({ state: 'DONE', finished: true, moreReadyInMs: null });
     for (const { state, finished } of reports.slice(0, -1)) {
       expect(finished).toBe(false);
-      // A slow machine may not come to its first claim, or to the end of the last step, within one.
+      // On a slow machine a slice may end before its first claim, or before the last step is complete.
       expect(['QUEUED', 'RUNNING', 'FINALIZING']).toContain(state);
     }
     expect([...calls.values()].filter((count) => count !== 1)).toEqual([]);
@@ -103,7 +103,7 @@ describe('a job without a worker', () => {
     expect(await workers()).toEqual([]);
   });
 
-  test('gets on with every slice, however short', async () => {
+  test('makes progress in every slice, however short', async () => {
     const { pipeline, calls } = counted((n) => ({ n }));
     const jobId = await rowmill.submit(pipeline, numbered(30));
     const reports = await sliceUntilFinished(unhurried, jobId, 1, [pipeline]);
@@ -112,7 +112,7 @@ describe('a job without a worker', () => {
     await expectExact(jobId, { DONE: 30 });
   });
 
-  test('is ended early when nothing is left, and a further slice says so at once', async () => {
+  test('is finished early if nothing is left, and a further slice returns immediately', async () => {
     const { pipeline } = counted((n) => n);
     const jobId = await rowmill.submit(pipeline, numbered(3));
     const report = await rowmill.runSlice(jobId, 60_000, { pipelines: [pipeline] });
@@ -125,7 +125,7 @@ describe('a job without a worker', () => {
     });
   });
 
-  test('without items is ended when it is sealed, and has nothing to do before', async () => {
+  test('is finished when it is sealed if it has no items, and has nothing to do before', async () => {
     const { pipeline } = counted((n) => n);
     const { jobId } = await rowmill.createJob(pipeline);
     expect(await rowmill.runSlice(jobId, 50, { pipelines: [pipeline] })).toMatchObject({
@@ -136,7 +136,7 @@ describe('a job without a worker', () => {
     expect(await rowmill.runSlice(jobId, 60_000, { pipelines: [pipeline] })).toMatchObject({ state: 'DONE' });
   });
 
-  test('goes through several phases, with items that its handlers emit', async () => {
+  test('runs several phases, with items that its handlers emit', async () => {
     const pipeline = definePipeline({
       name: `phases-${newId()}`,
       phases: [
@@ -176,7 +176,7 @@ describe('a job without a worker', () => {
 });
 
 describe('the end of a slice', () => {
-  test('aborts what still runs after its grace, uncharged, and gives everything back', async () => {
+  test('aborts running calls after the grace period, uncharged, and returns all items', async () => {
     const settings = { blobStore, sliceGraceMs: 20 };
     const impatient = await openRowmill({ databaseUrl: database.url, settings });
     const end = new AbortController();
@@ -211,7 +211,7 @@ describe('the end of a slice', () => {
     await impatient.close();
   });
 
-  test('gives what was not started back at once, while running handlers use their grace', async () => {
+  test('returns queued items immediately, while running handlers use their grace period', async () => {
     const settings = { blobStore, sliceGraceMs: 60_000 };
     const patient = await openRowmill({ databaseUrl: database.url, settings });
     let release = (): void => {};
@@ -232,7 +232,7 @@ describe('the end of a slice', () => {
     await patient.close();
   });
 
-  test('says when the next retry is ready, and does not wait for one that comes too late', async () => {
+  test('reports when the next retry is ready, and does not wait for one that comes too late', async () => {
     const { pipeline, calls } = counted((n) => {
       if (n === 0 && calls.get(0) === 1)
         throw Object.assign(new Error('slow down'), { status: 429, retryAfterMs: 100_000 });
@@ -250,7 +250,7 @@ describe('the end of a slice', () => {
     await expectExact(jobId, { DONE: 5 });
   });
 
-  test('comes early when the job is paused, which a further slice answers at once', async () => {
+  test('comes early if the job is paused, and a further slice returns immediately', async () => {
     const { pipeline, firstCall } = counted((n) => waitMs(20).then(() => ({ n })), { concurrency: 2 });
     const jobId = await rowmill.submit(pipeline, numbered(2000));
     const slice = rowmill.runSlice(jobId, 60_000, { pipelines: [pipeline] });
@@ -270,7 +270,7 @@ describe('the end of a slice', () => {
     });
   });
 
-  test('comes early when the rest of the job is held by a trial', async () => {
+  test('comes early if the rest of the job is held by a trial', async () => {
     const { pipeline } = counted((n) => n);
     const jobId = await rowmill.submit(pipeline, numbered(10), { trial: 4 });
     const report = await rowmill.runSlice(jobId, 60_000, { pipelines: [pipeline] });
@@ -315,7 +315,7 @@ describe('a slice beside others', () => {
     await expectExact(jobId, { DONE: 300 });
   });
 
-  test('makes its job, and no other of the pipeline, one that somebody can run', async () => {
+  test('unblocks its own job, and no other of the pipeline', async () => {
     const { pipeline, firstCall } = counted((_n, signal) => waitMs(60_000, signal), { concurrency: 1 });
     const jobId = await rowmill.submit(pipeline, numbered(100));
     const other = await rowmill.submit(pipeline, numbered(1));
@@ -331,7 +331,7 @@ describe('a slice beside others', () => {
     expect(await reason(jobId)).toBe('no worker is running');
   });
 
-  test('takes over the leases of processes that are gone, of its job alone', async () => {
+  test('takes over the leases of dead processes, of its own job only', async () => {
     const { pipeline } = counted((n) => n);
     const [jobId, other] = [
       await rowmill.submit(pipeline, numbered(6)),
@@ -345,20 +345,20 @@ describe('a slice beside others', () => {
   });
 });
 
-describe('what slices learn', () => {
+describe('the timings of a slice', () => {
   const claimsOf = async (on: Rowmill, jobId: string, pipeline: Pipeline) => {
     const reasons: string[] = [];
     const off = contextOf(on).events.on('claim.made', (claim) => {
       if (claim.jobId === jobId) reasons.push(claim.reason);
     });
-    // A busy machine may need more than one to come to a claim.
+    // On a busy machine it may take more than one slice to make a claim.
     for (let slice = 0; slice < 20 && reasons.length === 0; slice += 1)
       await on.runSlice(jobId, 150, { pipelines: [pipeline] });
     off();
     return reasons;
   };
 
-  test('is where the next one starts, also in another process', async () => {
+  test('are used by the next slice, also in another process', async () => {
     const { pipeline } = counted((n) => waitMs(10).then(() => ({ n })), { concurrency: 4 });
     const jobId = await rowmill.submit(pipeline, numbered(2000));
     expect((await claimsOf(rowmill, jobId, pipeline))[0]).toBe('first claim');
@@ -374,7 +374,7 @@ describe('what slices learn', () => {
     await other.close();
   });
 
-  test('may be anything: what makes no sense is left out', async () => {
+  test('are ignored if they are invalid', async () => {
     const { pipeline } = counted((n) => waitMs(5).then(() => ({ n })));
     // More than three slices can do.
     const jobId = await rowmill.submit(pipeline, numbered(2000));
@@ -388,7 +388,7 @@ describe('what slices learn', () => {
   });
 });
 
-describe('a slice that cannot be', () => {
+describe('an invalid slice', () => {
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 300_001, '5' as unknown as number])(
     'is refused: %s ms',
     async (durationMs) => {
@@ -400,7 +400,7 @@ describe('a slice that cannot be', () => {
     },
   );
 
-  test('says what is missing: the job, its pipeline, version or phases', async () => {
+  test('is refused with what is missing: the job, its pipeline, version or phases', async () => {
     const named = (name: string, version: string | undefined, ...phases: string[]) =>
       definePipeline({
         name,

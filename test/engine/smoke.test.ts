@@ -5,7 +5,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-test('a job of a thousand items is run and summarised once', async () => {
+test('a job of a thousand items is completed and summarised once', async () => {
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const pipeline = definePipeline({
     name: 'double',

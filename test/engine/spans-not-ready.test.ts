@@ -1,5 +1,5 @@
-// Spans that wait for later cost those who look for work nothing: a trial holds what it holds, and a provider that is
-// down for an hour leaves retries behind, a hundred thousand rows if need be. Pages are counted, not milliseconds.
+// Spans that are not ready cost the search for work nothing: those held by a trial, and the retries after an outage of
+// a provider, which can be a hundred thousand rows. The tests count pages, not milliseconds.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -14,8 +14,8 @@ const database = useTestDatabase();
 const MANY = 100_000;
 const FEW = 100;
 /**
- * An index of 100,000 rows is a level or two deeper than one of 100, and every look goes down all levels. Whoever reads
- * the spans themselves reads 700 pages and more.
+ * An index of 100,000 rows is a level or two deeper than one of 100, and every lookup visits all levels. Reading the
+ * spans themselves takes 700 pages and more.
  */
 const MORE_PAGES = 100;
 
@@ -24,7 +24,7 @@ let explainer: Explainer;
 beforeAll(async () => {
   engine = database.context();
   explainer = openExplainer(database.url, true);
-  // The plan must not depend on statistics that arrive in the middle.
+  // The plan must not depend on statistics that arrive during a test.
   await database.query('alter table spans set (autovacuum_enabled = off)');
   await database.query('alter table items set (autovacuum_enabled = off)');
   await database.query('analyze spans, items, jobs');
@@ -33,13 +33,13 @@ afterAll(() => explainer.close());
 
 interface Waiting {
   priority?: number;
-  /** As an expression of SQL. */
+  /** An SQL expression. */
   readyAt: string;
   crashes?: number;
   phase?: number;
 }
 
-/** A job with one ready span of ten items, and `count` other spans of one item each. */
+/** Creates a job with one ready span of ten items, and `count` other spans of one item each. */
 async function seed(count: number, others: Waiting, ready: Waiting | null): Promise<string> {
   const { jobId } = await createJob(engine, { pipeline: newId(), phases: ['first', 'second', 'third'] });
   await database.query(
@@ -90,36 +90,42 @@ const SCENARIOS: Record<string, { others: Waiting; ready: Waiting | null; suspec
   },
 };
 
-describe.each(Object.entries(SCENARIOS))('%s', (_name, { others, ready, suspects = false }) => {
-  const statistics = ['of an empty table', 'of the table as it is'];
-  const claims = new Map<string, Explained>();
-  const looks = new Map<string, Explained>();
+describe.each(Object.entries(SCENARIOS))(
+  'spans that are not ready: %s:',
+  (_name, { others, ready, suspects = false }) => {
+    const statistics = ['of an empty table', 'of the table as it is'];
+    const claims = new Map<string, Explained>();
+    const looks = new Map<string, Explained>();
 
-  beforeAll(async () => {
-    await database.query('truncate spans');
-    await database.query('analyze spans');
-    const jobIds = new Map([
-      [FEW, await seed(FEW, others, ready)],
-      [MANY, await seed(MANY, others, ready)],
-    ]);
-    for (const when of statistics) {
-      if (when === statistics[1]) await database.query('analyze spans');
-      for (const [count, jobId] of jobIds) {
-        const request = claimRequest(jobId, { phase: ready?.phase ?? 0, maxItems: 10, suspects });
-        const pipeline = await pipelineOf(jobId);
-        claims.set(`${when} ${count}`, await explainer.explain((db) => claimItems(db, request)));
-        looks.set(`${when} ${count}`, await explainer.explain((db) => findClaimable(db, [pipeline])));
+    beforeAll(async () => {
+      await database.query('truncate spans');
+      await database.query('analyze spans');
+      const jobIds = new Map([
+        [FEW, await seed(FEW, others, ready)],
+        [MANY, await seed(MANY, others, ready)],
+      ]);
+      for (const when of statistics) {
+        if (when === statistics[1]) await database.query('analyze spans');
+        for (const [count, jobId] of jobIds) {
+          const request = claimRequest(jobId, { phase: ready?.phase ?? 0, maxItems: 10, suspects });
+          const pipeline = await pipelineOf(jobId);
+          claims.set(`${when} ${count}`, await explainer.explain((db) => claimItems(db, request)));
+          looks.set(`${when} ${count}`, await explainer.explain((db) => findClaimable(db, [pipeline])));
+        }
       }
-    }
-  });
+    });
 
-  test.each(statistics)('a claim reads as much as without them, with statistics %s', (when) => {
-    const [few, many] = [claims.get(`${when} ${FEW}`)!, claims.get(`${when} ${MANY}`)!];
-    expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
-  });
+    test.each(statistics)('a claim reads as many pages as without them, with statistics %s', (when) => {
+      const [few, many] = [claims.get(`${when} ${FEW}`)!, claims.get(`${when} ${MANY}`)!];
+      expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
+    });
 
-  test.each(statistics)('so does a look for work, with statistics %s', (when) => {
-    const [few, many] = [looks.get(`${when} ${FEW}`)!, looks.get(`${when} ${MANY}`)!];
-    expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
-  });
-});
+    test.each(statistics)(
+      'a search for work reads as many pages as without them, with statistics %s',
+      (when) => {
+        const [few, many] = [looks.get(`${when} ${FEW}`)!, looks.get(`${when} ${MANY}`)!];
+        expect(many.pages - few.pages, JSON.stringify(many.plan, null, 1)).toBeLessThan(MORE_PAGES);
+      },
+    );
+  },
+);

@@ -1,4 +1,4 @@
-// A worker in a child process: it is replaced until the replacement runs, and serves its numbers.
+// A worker in a child process is replaced until the replacement runs, and serves its metrics.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ async function run(rows: Record<string, unknown>[]): Promise<void> {
   await whenFinished(rowmill, await rowmill.submit(pipeline!, rows));
 }
 
-test('a child that cannot start in place of another is tried again until it can, and says why', async () => {
+test('a replacement that cannot start is retried until it can, and the reason is reported', async () => {
   const ends: string[] = [];
   const worker = supervise({
     onCrash: (how) => {
@@ -89,12 +89,12 @@ test('a child that cannot start in place of another is tried again until it can,
   expect(await worker.stop()).toBe(true);
 });
 
-test('one that cannot even start for the first time is an error', async () => {
+test('a first child that cannot start is an error', async () => {
   writeFileSync(join(folder, 'broken'), '');
   await expect(supervise().start()).rejects.toThrow('not now');
 });
 
-/** Its children reach the database through an address that the test can cut. */
+/** The children reach the database through an address that the test can cut. */
 async function contextBehindProxy(): Promise<{
   context: EngineContext;
   proxy: CuttableProxy;
@@ -108,7 +108,7 @@ async function contextBehindProxy(): Promise<{
   return { context: { ...context, db }, proxy };
 }
 
-test('a replacement that cannot reach the database is tried again until it can, and names the database', async () => {
+test('a replacement that cannot reach the database is retried until it can, and the reason names the database', async () => {
   const { context, proxy } = await contextBehindProxy();
   const ends: string[] = [];
   const worker = supervise({
@@ -129,13 +129,13 @@ test('a replacement that cannot reach the database is tried again until it can, 
   expect(await worker.stop()).toBe(true);
 });
 
-test('a first child that cannot reach the database is a database error, not one of the pipeline', async () => {
+test('a first child that cannot reach the database is a database error, not an error of the pipeline', async () => {
   const { context, proxy } = await contextBehindProxy();
   proxy.cut();
   await expect(supervise({ context }).start()).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
 });
 
-test('a replacement that cannot even be created is tried again, and a listener that throws ends nothing', async () => {
+test('a replacement that cannot even be created is retried, and a listener that throws ends nothing', async () => {
   const node = process.execPath;
   const ends: string[] = [];
   const worker = supervise({
@@ -156,7 +156,7 @@ test('a replacement that cannot even be created is tried again, and a listener t
   expect(await worker.stop()).toBe(true);
 });
 
-test('messages that handlers send to the parent are not taken for those of the worker', async () => {
+test('messages that handlers send to the parent are not mistaken for messages of the worker', async () => {
   const ends: string[] = [];
   const worker = supervise({
     onCrash: (how) => {
@@ -166,13 +166,13 @@ test('messages that handlers send to the parent are not taken for those of the w
   });
   await worker.start();
   const failed = { kind: 'failed', code: 'NO_SUCH_CODE', message: 'of a library' };
-  // The row runs again at once: the leases of this child are taken back as those of any other.
+  // The row runs again immediately: the leases of this child are taken back as usual.
   await run([{ messages: [null, 'ready', { kind: 'else' }, failed], exit: true }]);
   expect(ends).toEqual(['exit code 9']);
   expect(await worker.stop()).toBe(true);
 });
 
-test('its numbers are served where it was told to, and nothing else', async () => {
+test('the metrics of a worker are served at the given address, and nothing else is', async () => {
   const worker = supervise({ metrics: { host: '127.0.0.1', port: 0 } });
   await worker.start();
   await run([{ exit: false }, { exit: false }]);
@@ -193,7 +193,7 @@ test('its numbers are served where it was told to, and nothing else', async () =
   expect(await worker.stop()).toBe(true);
 });
 
-test('the command says where each of its processes serves them', async () => {
+test('the command prints the metrics address of each of its processes', async () => {
   const args = ['worker', join(folder, 'fragile.mjs'), '--processes', '2', '--metrics-port', '0'];
   const child = spawn(process.execPath, [fileOf('cli/main.js'), ...args], {
     cwd: folder,

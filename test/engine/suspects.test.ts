@@ -1,5 +1,5 @@
-// Items that were running when a process ended cost the slots they run in: other work continues beside them. Only the last
-// try of an item has its process for itself, and slowBecause names it.
+// Items that were running when a process died run again as suspects, in slots of their own: other work continues
+// beside them. Only the last attempt of an item gets a process for itself, and slowBecause names it.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EXPIRED_ONCE } from '../../src/core/retries/crash-policy.ts';
 import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
@@ -32,7 +32,7 @@ afterEach(async () => {
   await rowmill.close();
 });
 
-/** A pipeline whose calls wait until they are let through. */
+/** A pipeline whose calls wait until the test lets them pass. */
 class Gated {
   readonly gate = makeTurnstile();
   readonly pipeline: Pipeline;
@@ -83,7 +83,7 @@ test('another job runs to its end while suspects run, one span of them at a time
   expect(suspected.most).toBe(2);
 });
 
-test('an item that one more crash would fail runs with nothing beside it, and slowBecause names it', async () => {
+test('an item that one more crash would fail runs alone, and slowBecause names it', async () => {
   const other = new Gated();
   const beside: number[] = [];
   const suspected = new Gated(() => beside.push(other.running));
@@ -107,7 +107,7 @@ test('an item that one more crash would fail runs with nothing beside it, and sl
   await expect.poll(shares, patience).not.toContainEqual({ share: '0' });
 });
 
-test('a call that answered is not a suspect any more', async () => {
+test('a call that answered is no longer a suspect', async () => {
   const context = database.context();
   const jobId = await jobWithItems(context, { items: 2 });
   await replaceSpans(database, jobId, [{ items: '{[0,2)}', crashes: 1 }]);

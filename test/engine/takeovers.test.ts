@@ -1,5 +1,5 @@
-// A file, or output, that ends the process that works on it is not taken up for ever. A process that died is one that
-// claimed the lease and let it run out.
+// A file or output that kills the process that works on it is not retried forever. A process counts as dead if it
+// claimed the lease and let it expire.
 import { expect, test } from 'vitest';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -36,7 +36,7 @@ async function dieReading(context: EngineContext, jobId: string): Promise<void> 
   await database.query('update jobs set ingest_expires_at = now() where job_id = $1', [jobId]);
 }
 
-test('a file that ended every process that read it fails its job, and no process reads it again', async () => {
+test('a file that killed every process that read it fails its job, and no process reads it again', async () => {
   const context = database.context({ jobMaxTakeovers: LIMIT });
   const jobId = await fileJob(context);
   for (let i = 0; i < LIMIT; i += 1) await dieReading(context, jobId);
@@ -53,7 +53,7 @@ test('a file that ended every process that read it fails its job, and no process
   expect(event).toBeDefined();
 });
 
-test('a stored batch sets the count back, and a process that stops in order does not count', async () => {
+test('a stored batch resets the count, and a process that stops in order does not count', async () => {
   const context = database.context({ jobMaxTakeovers: LIMIT, ingestMinRows: 10, ingestMaxRows: 10 });
   const jobId = await fileJob(context);
   for (let i = 1; i < LIMIT; i += 1) await dieReading(context, jobId);
@@ -76,7 +76,7 @@ async function endingJob(context: EngineContext): Promise<string> {
   return jobId;
 }
 
-/** `files`: as many were written before it died. */
+/** `files`: number of files written before the death. */
 async function dieWriting(context: EngineContext, jobId: string, files = 0): Promise<void> {
   const token = newId();
   expect(await claimFinalize(context.db, { jobId, workerId: token, token, leaseMs: 60_000 })).not.toBeNull();
@@ -84,7 +84,7 @@ async function dieWriting(context: EngineContext, jobId: string, files = 0): Pro
   await database.query('update jobs set finalize_expires_at = now() where job_id = $1', [jobId]);
 }
 
-test('output that ended every process that wrote it fails its job, with a summary and without files', async () => {
+test('output that killed every process that wrote it fails its job, with a summary and without files', async () => {
   const context = database.context({ jobMaxTakeovers: LIMIT });
   const jobId = await endingJob(context);
   for (let i = 0; i < LIMIT; i += 1) await dieWriting(context, jobId);
@@ -104,7 +104,7 @@ test('output that ended every process that wrote it fails its job, with a summar
   expect(await checkInvariants({ query } as never, jobId, { afterSweep: true })).toEqual([]);
 });
 
-test('an output file that no attempt had written sets the count back, the same files again do not', async () => {
+test('a newly written output file resets the count, the same files again do not', async () => {
   const context = database.context({ jobMaxTakeovers: LIMIT });
   const jobId = await endingJob(context);
   for (let i = 1; i < LIMIT; i += 1) await dieWriting(context, jobId);

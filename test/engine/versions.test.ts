@@ -1,5 +1,5 @@
-// Workers that have different versions of a pipeline at once: each job meets the code it was made with, and what nobody
-// can run waits and says why.
+// Workers with different versions of a pipeline: each job runs with the version it was created with, and a job that no
+// worker can run waits with a reason.
 import { expect, test } from 'vitest';
 import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -32,7 +32,7 @@ async function makersOf(rowmill: Rowmill, jobId: string): Promise<unknown[]> {
   return [...makers];
 }
 
-test('jobs of two versions run at once, each through its own, in one worker and in two', async () => {
+test('jobs of two versions run concurrently, each with its own version, in one worker and in two', async () => {
   await withRowmill(async (rowmill) => {
     const [one, two] = [version('priced', '1'), version('priced', '2')];
     const jobs = await Promise.all([one, two, one, two].map((pipeline) => rowmill.submit(pipeline, rows)));
@@ -43,7 +43,7 @@ test('jobs of two versions run at once, each through its own, in one worker and 
   });
 });
 
-test('a job that no worker can run is blocked with the reason, not failed, and runs when one comes that can', async () => {
+test('a job that no worker can run is blocked with the reason, not failed, and runs when a suitable worker starts', async () => {
   await withRowmill(async (rowmill) => {
     const old = version('waiting', '1');
     const jobId = await rowmill.submit(old, rows);
@@ -56,7 +56,7 @@ test('a job that no worker can run is blocked with the reason, not failed, and r
     expect(await reason()).toBe('no worker has version 1 of the pipeline waiting; they have 2');
     const renamed = await rowmill.startWorker([version('waiting', '1', ['look', 'and see'])]);
     expect(await reason()).toContain('the phases of the pipeline waiting changed');
-    // A job of their own, to know that they have looked at the queue.
+    // A separate job that shows when these workers have searched the queue.
     await makersOf(rowmill, await rowmill.submit(version('waiting', '2'), rows));
     expect(await rowmill.progress(jobId)).toMatchObject({ counts: { PENDING: 20, ERROR: 0 } });
 
@@ -67,7 +67,7 @@ test('a job that no worker can run is blocked with the reason, not failed, and r
   });
 });
 
-test('a job without a version runs through whatever version there is', async () => {
+test('a job without a version runs with any version', async () => {
   await withRowmill(async (rowmill) => {
     const jobId = await rowmill.submit(version('any', null), rows);
     const worker = await rowmill.startWorker([version('any', '3')]);

@@ -1,6 +1,6 @@
-// Shows that the tests can fail: takes one safety out of a copy of the source at a time, and expects the tests that
-// stand for it to go red; `named` chooses among the tests of slow files. Exits 1 when one stays green, or is void because its
-// tests did not run. An argument chooses those whose name contains it.
+// Proves that the tests can fail: removes one safeguard at a time from a copy of the source, and expects the tests that
+// guard it to fail; `named` selects tests of slow files. Exits 1 if the tests still pass, or if a proof is void because
+// its tests did not run. An argument selects the safeguards whose name contains it.
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const MUTATIONS = [
     tests: ['test/simulation/interleavings.test.ts', 'test/simulation/model.test.ts'],
   },
   {
-    name: 'retries that come later while failures of a phase rise',
+    name: 'later retries while failures of a phase rise',
     file: 'src/worker/admission/phase-admission.ts',
     from: 'outcome.delayMs /= spike.factor',
     to: 'outcome.delayMs /= 1',
@@ -32,14 +32,14 @@ const MUTATIONS = [
     tests: ['src/worker/run/phase-pool.test.ts'],
   },
   {
-    name: 'memory outside the heap',
+    name: 'counting memory outside the heap',
     file: 'src/platform/own-signs.ts',
     from: 'process.memoryUsage.rss() / this.#limitBytes',
     to: '0 / this.#limitBytes',
     tests: ['src/platform/own-signs.test.ts'],
   },
   {
-    name: 'the lag of an end, from the last flush',
+    name: 'measuring the finish lag from the last flush',
     file: 'src/store/commands/jobs/finalize-lease.ts',
     from: '(select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation)',
     to: 'now()',
@@ -60,7 +60,7 @@ const MUTATIONS = [
     tests: ['test/simulation/interleavings.test.ts'],
   },
   {
-    name: 'the pause between a question for budget and its answer',
+    name: 'the pause between budget requests',
     file: 'src/worker/admission/scope-budget.ts',
     from: '    this.#isOpen = false;\n',
     to: '',
@@ -77,7 +77,7 @@ const MUTATIONS = [
     name: "the database's clock: leases expire by the worker's",
     file: 'src/store/lease.ts',
     from: '`now() + $',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     to: '`to_timestamp(${Date.now()} / 1000.0) + $',
     tests: ['test/chaos/clock-skew.test.ts'],
   },
@@ -89,28 +89,28 @@ const MUTATIONS = [
     tests: ['src/ingest/ingest-job.test.ts'],
   },
   {
-    name: 'the checksum of rows that were read before a crash',
+    name: 'the checksum of rows read before a crash',
     file: 'src/ingest/ingest-job.ts',
     from: 'writer.checksum() !== checkpoint?.checksum',
     to: 'writer.checksum() === undefined && checkpoint === null',
     tests: ['src/ingest/ingest-job.test.ts'],
   },
   {
-    name: 'rows pass over what was stored before a crash',
+    name: 'skipping rows stored before a crash',
     file: 'src/ingest/ingest-job.ts',
     from: 'let toSkip = writer.report.read;',
     to: 'let toSkip = writer.report.read > 0 ? writer.report.read - 1 : 0;',
     tests: ['src/ingest/ingest-job.test.ts'],
   },
   {
-    name: 'equal rows only: results are taken over by key alone',
+    name: 'comparing whole rows, not only keys, when results are reused',
     file: 'src/store/commands/items/take-over-results.ts',
     from: 'where o.input = n.input and',
     to: 'where',
     tests: ['src/ingest/ingest-job.test.ts'],
   },
   {
-    name: 'output files are referenced before they are collected',
+    name: 'references to output files before leftovers are deleted',
     file: 'src/engine/services/blob-collector.ts',
     from: '!kept.has(key) && !busy',
     to: '!(kept.has(key) && jobIds.length < 0) && !busy',
@@ -119,10 +119,10 @@ const MUTATIONS = [
   {
     name: 'the finalize token',
     file: 'src/store/commands/jobs/finalize-lease.ts',
-    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     from: "where job_id = $1 and ${canGo('finish')} and finalize_token = $2",
     to: "where job_id = $1 and ${canGo('finish')} and $2::uuid is not null",
-    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     tests: ['test/engine/output-files.test.ts', 'test/simulation/interleavings.test.ts'],
   },
   {
@@ -134,7 +134,7 @@ const MUTATIONS = [
     named: 'before a flush commits',
   },
   {
-    name: 'items of a dead worker wait at the phase they were in',
+    name: "keeping the phase of a dead worker's items",
     file: 'src/engine/flush/rescue-leases.ts',
     from: 'phase: lease.phase,\n      items: part.items,',
     to: 'phase: 0,\n      items: part.items,',
@@ -142,7 +142,7 @@ const MUTATIONS = [
     named: 'before a flush commits',
   },
   {
-    name: 'a cancellation whose process died is found by the sweep',
+    name: 'the sweep of cancellations whose process died',
     file: 'src/store/views/jobs/find-overdue.ts',
     from: "where j.state = 'CANCELLING'",
     to: "where j.state = 'CANCELLING' and j.cancelled_at is null",
@@ -150,7 +150,7 @@ const MUTATIONS = [
     named: 'cancel.after_begin',
   },
   {
-    name: 'a cancelled job that was being finalized is found by the sweep',
+    name: 'the sweep of cancelled jobs that were being finalized',
     file: 'src/store/views/jobs/find-overdue.ts',
     from: "where j.state = 'FINALIZING' and",
     to: "where j.state = 'FINALIZING' and j.cancelled_at is null and",
@@ -158,93 +158,93 @@ const MUTATIONS = [
     named: 'finalize.after_begin',
   },
   {
-    name: 'the booking off of results that are reprocessed',
+    name: 'booking off the results of reprocessed items',
     file: 'src/store/commands/spans/reopen-items.ts',
     from: 'group by t.generation, t.phase',
     to: 'where t.seq < 0 group by t.generation, t.phase',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'a reprocess and another one',
+    named: 'two concurrent reprocess requests',
   },
   {
-    name: 'items that wait are not reprocessed again',
+    name: 'excluding waiting items from a reprocess',
     file: 'src/store/commands/spans/reopen-items.ts',
     from: ' and not (select items from open) @> c.seq',
     to: '',
     tests: ['test/engine/reprocess.test.ts'],
-    named: 'are run again in a paused job beside those that wait',
+    named: 'in a paused job beside the waiting rows',
   },
   {
-    name: 'error groups that lose what is reprocessed',
+    name: 'removing reprocessed items from error groups',
     file: 'src/store/commands/spans/reopen-items.ts',
     from: 'set failed = g.failed - t.items',
     to: 'set failed = g.failed',
     tests: ['test/engine/reprocess.test.ts'],
-    named: 'error groups count what is left of them',
+    named: 'count only the remaining rows',
   },
   {
-    name: 'outputs that are older than the edit of their item are not used',
+    name: 'ignoring outputs older than the edit of their item',
     file: 'src/store/commands/spans/reopen-items.ts',
     from: 'and o.phase = w.phase - 1 and o.generation >= e.generation',
     to: 'and o.phase = w.phase - 1',
     tests: ['test/engine/reprocess.test.ts'],
-    named: 'begin at the first phase until its output is newer than the edit',
+    named: 'start at the first phase until its output is newer than the edit',
   },
   {
-    name: 'claims that have not heard of edits get nothing',
+    name: 'refusing claims that do not know of edits',
     file: 'src/store/commands/spans/claim-items.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in a template string
     from: "and ${withEdits ? '' : 'not '}j.has_edits)",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     to: "and (j.has_edits or ${withEdits ? 'false' : 'true'}))",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'a claim that has not heard of edits',
+    named: 'a claim that does not know of edits',
   },
   {
-    name: 'a generation is opened of a job that is over or paused only',
+    name: 'opening a generation of finished or paused jobs only',
     file: 'src/store/commands/jobs/open-generation.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in a template string
     from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     to: "generation = $2 and $5::job_state is not null\n      and (${canGo('reopen')} or true)",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'one who believes that the job is over',
+    named: 'a client that assumes the job is finished',
   },
   {
-    name: 'a generation is opened once',
+    name: 'opening a generation only once',
     file: 'src/store/commands/jobs/open-generation.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in a template string
     from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     to: "$2::int is not null and $5::job_state is not null\n      and (${canGo('reopen')} or true)",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'a reprocess and another one',
+    named: 'two concurrent reprocess requests',
   },
   {
-    name: 'a cancelled generation gives back the results that its items had',
+    name: 'restoring earlier results after a cancelled generation',
     file: 'src/store/commands/spans/cancel-items.ts',
     from: 'where c.generation > 1 and',
     to: 'where c.generation > 1 and c.generation < 1 and',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'claim and flush of a generation that is cancelled',
+    named: 'claim and flush of a cancelled generation',
   },
   {
-    name: 'results that are given back are booked in again',
+    name: 'booking restored results in again',
     file: 'src/store/commands/spans/cancel-items.ts',
     from: 'select generation, phase, status from had',
     to: "select generation, phase, status from had where status = 'CANCELLED'",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
-    named: 'claim and flush of a generation that is cancelled',
+    named: 'claim and flush of a cancelled generation',
   },
   {
-    name: 'counters: entries are locked in the order of their keys',
+    name: 'counters: locking entries in key order',
     file: 'src/store/commands/counters/change-entries.ts',
     from: 'order by w.counter_id, w.scope collate "C", w.entity collate "C"',
     to: '',
     tests: ['test/simulation/counter-interleavings.test.ts'],
-    named: 'feed rows that are there',
+    named: 'feed existing rows',
   },
   {
-    name: 'counters: what is taken back and what is added are locked in one order',
+    name: 'counters: one lock order for taking back and adding',
     file: 'src/store/commands/counters/change-entries.ts',
     from: 'order by m.counter_id, m.owner_id, m.scope, m.entity',
     to: 'order by m.counter_id desc, m.owner_id desc, m.scope desc, m.entity desc',
@@ -252,7 +252,7 @@ const MUTATIONS = [
     named: 'takes back once',
   },
   {
-    name: 'counters: what a replacement has voided is not taken back by a flush',
+    name: 'counters: a flush that ignores contributions voided by a replacement',
     file: 'src/store/commands/counters/change-entries.ts',
     from: 'and e.epoch <> $',
     to: 'and e.epoch is null and e.epoch <> $',
@@ -260,25 +260,25 @@ const MUTATIONS = [
     named: 'takes back once',
   },
   {
-    name: 'counters: what a replacement has voided is not taken back by a rescue',
+    name: 'counters: a rescue that ignores contributions voided by a replacement',
     file: 'src/store/marked-contributions.ts',
     from: 'where e.epoch = s.epoch',
     to: '',
     tests: ['test/simulation/counter-interleavings.test.ts'],
-    named: 'meets the rescue',
+    named: 'concurrently with the rescue',
   },
   {
-    name: 'counters: what a replacement changed is computed under the lock',
+    name: 'counters: computing the change of a replacement under the lock',
     file: 'src/store/commands/counters/change-entries.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in a template string
     from: "then ${subtractMeasures('excluded.measured', 'e.measured')} else",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is inserted into a template string
     to: "then ${subtractMeasures('excluded.measured', 'excluded.settled')} else",
     tests: ['test/simulation/counter-interleavings.test.ts'],
-    named: 'feed rows that are there',
+    named: 'feed existing rows',
   },
   {
-    name: 'counters: rows that ran again take back, also of later phases',
+    name: 'counters: taking back contributions of rerun rows, also of later phases',
     file: 'src/engine/flush/flush-contents.ts',
     from: "outcome.kind === 'advance' ? this.#phase : LAST_PHASE",
     to: "outcome.kind === 'advance' ? this.#phase : Math.min(this.#phase, LAST_PHASE)",
@@ -286,7 +286,7 @@ const MUTATIONS = [
     named: 'counts nothing of the phases behind',
   },
   {
-    name: 'counters: rows that are tried again take nothing back',
+    name: 'counters: taking nothing back for a retry',
     file: 'src/engine/flush/flush-contents.ts',
     from: "this.#takesBack && outcome.kind !== 'retry'",
     to: 'this.#takesBack',
@@ -294,7 +294,7 @@ const MUTATIONS = [
     named: 'counts as before until it has another result',
   },
   {
-    name: 'counters: rows that crashed too often take back',
+    name: 'counters: taking back contributions of rows that crashed too often',
     file: 'src/engine/flush/rescue-leases.ts',
     from: 'failed > 0 && generation > 1',
     to: 'failed > 0 && generation > 1e9',
@@ -302,7 +302,7 @@ const MUTATIONS = [
     named: 'in which it crashed too often',
   },
   {
-    name: 'counters: a row whose contribution cannot be taken back keeps it',
+    name: 'counters: keeping a contribution that cannot be taken back',
     file: 'src/engine/flush/flush-contents.ts',
     from: ' && !outcome.keepsCounted',
     to: '',
@@ -318,7 +318,7 @@ const MUTATIONS = [
     named: 'repairs once',
   },
   {
-    name: 'other work runs beside suspects',
+    name: 'running other work beside suspects',
     file: 'src/worker/claims/claim-loops.ts',
     from: "alone ? 'alone' : suspect ? 'suspects' : 'ordinary'",
     to: "alone || suspect ? 'alone' : 'ordinary'",
@@ -326,28 +326,28 @@ const MUTATIONS = [
     named: 'another job runs to its end',
   },
   {
-    name: 'a process has one span of suspects at a time',
+    name: 'one span of suspects per process',
     file: 'src/worker/claims/exclusive-turns.ts',
     from: "(kind === 'alone' || this.#held.suspects === 0)",
     to: 'true',
     tests: ['src/worker/claims/exclusive-turns.test.ts'],
   },
   {
-    name: 'the last try of a suspect has nothing beside it',
+    name: 'running the last attempt of a suspect alone',
     file: 'src/core/retries/crash-policy.ts',
     from: 'ALONE_FROM_CRASHES = MAX_CRASHES - 1',
     to: 'ALONE_FROM_CRASHES = MAX_CRASHES',
     tests: ['src/core/retries/crash-policy.test.ts'],
   },
   {
-    name: 'a lease that expires once makes no suspects',
+    name: 'making no suspects when a lease expires once',
     file: 'src/core/retries/crash-policy.ts',
     from: '  if (crashes === 0) return',
     to: '  if (crashes > 99) return',
     tests: ['src/core/retries/crash-policy.test.ts'],
   },
   {
-    name: 'a call that answered is not a suspect any more',
+    name: 'clearing suspects whose call answered',
     file: 'src/engine/flush/next-spans.ts',
     from: 'delayMs: rounded, attempt, failures, crashes: 0 }',
     to: 'delayMs: rounded, attempt, failures, crashes: 1 }',
@@ -355,7 +355,7 @@ const MUTATIONS = [
     named: 'a call that answered',
   },
   {
-    name: 'the ledger is folded in one pass',
+    name: 'folding the ledger in one pass',
     file: 'src/store/commands/results/fold-ledger.ts',
     from: 'count(*) over (partition by o.generation, o.phase, o.minute) as entries',
     to: '(select count(*) from old p where p.generation = o.generation and p.phase = o.phase and p.minute = o.minute) as entries',
@@ -363,21 +363,21 @@ const MUTATIONS = [
     named: 'statistics: fresh',
   },
   {
-    name: 'a step of a cancellation looks up each item once',
+    name: 'one lookup per item in a step of a cancellation',
     file: 'src/store/commands/spans/cancel-items.ts',
     from: 'where had_generation is null\n',
     to: 'where seq not in (select seq from each where had_generation is not null)\n',
     tests: ['test/engine/cancel-plan.test.ts'],
   },
   {
-    name: 'a step of a cancellation is planned by key',
+    name: 'planning a step of a cancellation by key',
     file: 'src/engine/jobs/cancel-job.ts',
     from: 'await planByKey(tx);',
     to: 'void planByKey;',
     tests: ['test/engine/cancel-plan.test.ts'],
   },
   {
-    name: 'a step of a cancellation that fails shrinks',
+    name: 'smaller steps after a failed step of a cancellation',
     file: 'src/engine/jobs/cancel-job.ts',
     from: 'size = Math.ceil(size / 4);',
     to: '',
@@ -385,14 +385,14 @@ const MUTATIONS = [
     named: 'is cancelled in smaller ones',
   },
   {
-    name: 'after faults: an unknown error code does not hide the error',
+    name: 'after faults: showing errors with an unknown code',
     file: 'src/core/errors/rowmill-error.ts',
     from: "isErrorCode(code) ? code : 'INTERNAL_ERROR'",
     to: 'code',
     tests: ['src/platform/to-rowmill-error.test.ts'],
   },
   {
-    name: 'after faults: messages of handlers are not those of the worker',
+    name: 'after faults: separating messages of handlers from those of the worker',
     file: 'src/worker/process/supervise-worker.ts',
     from: "message?.kind === 'failed' && !isUp",
     to: "message?.kind === 'failed' && (isUp || !isUp)",
@@ -400,7 +400,7 @@ const MUTATIONS = [
     named: 'messages that handlers send',
   },
   {
-    name: 'after faults: a connection failure is a database error',
+    name: 'after faults: reporting a connection failure as a database error',
     file: 'src/platform/to-rowmill-error.ts',
     from: "databaseErrorKind(error) === 'passing'",
     to: "databaseErrorKind(error) === 'data'",
@@ -408,7 +408,7 @@ const MUTATIONS = [
     named: 'a first child that cannot reach the database',
   },
   {
-    name: 'after faults: a process that starts waits for PostgreSQL',
+    name: 'after faults: waiting for PostgreSQL at the start of a process',
     file: 'src/open-rowmill.ts',
     from: 'waitMs: settings.databaseStartWaitMs,',
     to: 'waitMs: 0 * settings.databaseStartWaitMs,',
@@ -416,7 +416,7 @@ const MUTATIONS = [
     named: 'in time is an error',
   },
   {
-    name: 'after faults: a dead embedded server is started by who joins it',
+    name: 'after faults: restarting a dead embedded server when a process joins',
     file: 'src/platform/embedded-postgres/join-embedded-postgres.ts',
     from: 'return restartServer(folder, deadlineMs, options.onLog ?? (() => {}));',
     to: 'return deadlineMs > 0 ? null : restartServer(folder, deadlineMs, options.onLog ?? (() => {}));',
@@ -424,7 +424,7 @@ const MUTATIONS = [
     named: 'of two processes that join',
   },
   {
-    name: 'after faults: a deleted folder of an embedded server is not created again',
+    name: 'after faults: leaving a deleted folder of an embedded server deleted',
     file: 'src/platform/embedded-postgres/server-keeper.ts',
     from: 'if (await this.#hasFolder()) await withLaunchLock',
     to: 'if ((await this.#hasFolder()) || folder) await withLaunchLock',
@@ -432,14 +432,14 @@ const MUTATIONS = [
     named: 'whose folder was deleted',
   },
   {
-    name: 'after faults: smaller ingest batches are kept only if they are faster per row',
+    name: 'after faults: keeping smaller ingest batches only if they are faster per row',
     file: 'src/core/claims/batch-size.ts',
     from: 'median(trial.costs) < trial.costBefore * BETTER',
     to: 'median(trial.costs) < trial.costBefore * BETTER * 100',
     tests: ['src/core/claims/batch-size.test.ts'],
   },
   {
-    name: 'server: small bodies for accounts',
+    name: 'server: the small body limit of account routes',
     file: 'src/api/requests/hold-body.ts',
     from: "return { bodyLimitName: 'apiAccountMaxBytes', bodyMsName",
     to: "return { bodyLimitName: 'apiBodyMaxBytes', bodyMsName",
@@ -447,7 +447,7 @@ const MUTATIONS = [
     named: 'is refused and not held',
   },
   {
-    name: 'server: little time for bodies for accounts',
+    name: 'server: the short body timeout of account routes',
     file: 'src/api/requests/hold-body.ts',
     from: "bodyMsName: 'apiAccountBodyMs' };",
     to: "bodyMsName: 'apiBodyMs' };",
@@ -455,7 +455,7 @@ const MUTATIONS = [
     named: 'to /api/session is answered',
   },
   {
-    name: 'server: no body is read for an address that is none',
+    name: 'server: not reading bodies for unknown routes',
     file: 'src/api/server.ts',
     from: 'request.is404 && !isForPage(request)',
     to: 'request.is404 && isForPage(request)',
@@ -463,7 +463,7 @@ const MUTATIONS = [
     named: 'to an address that is none',
   },
   {
-    name: 'server: large JSON bodies count as uploads',
+    name: 'server: counting large JSON bodies as uploads',
     file: 'src/api/requests/hold-body.ts',
     from: 'bytes <= apiBodyMaxBytes || ',
     to: 'bytes >= 0 || bytes <= apiBodyMaxBytes || ',
@@ -471,7 +471,7 @@ const MUTATIONS = [
     named: 'are uploads',
   },
   {
-    name: 'server: bytes of bodies are bounded by address',
+    name: 'server: the limit of body bytes per address',
     file: 'src/api/requests/held-bytes.ts',
     from: 'bytes > this.#maxOfAddress',
     to: 'bytes > this.#maxOfAddress * 1e9',
@@ -479,7 +479,7 @@ const MUTATIONS = [
     named: 'up to a bound from one address',
   },
   {
-    name: 'server: bytes of bodies are bounded in all',
+    name: 'server: the limit of body bytes in total',
     file: 'src/api/requests/held-bytes.ts',
     from: 'bytes > this.#max)',
     to: 'bytes > this.#max * 1e9)',
@@ -487,7 +487,7 @@ const MUTATIONS = [
     named: 'up to a bound in all',
   },
   {
-    name: 'server: connections are bounded by address',
+    name: 'server: the limit of connections per address',
     file: 'src/api/requests/bound-connections.ts',
     from: 'apiTrustedProxies > 0 ?',
     to: 'apiTrustedProxies >= 0 ?',
@@ -495,7 +495,7 @@ const MUTATIONS = [
     named: 'are bounded from one address',
   },
   {
-    name: 'server: connections are bounded in all',
+    name: 'server: the limit of connections in total',
     file: 'src/api/requests/bound-connections.ts',
     from: "slots.take('', apiSocketsAtOnce)",
     to: "slots.take('', apiSocketsAtOnce * 1e9)",
@@ -503,7 +503,7 @@ const MUTATIONS = [
     named: 'are bounded in all',
   },
   {
-    name: 'server: other sites read nothing without accounts',
+    name: 'server: refusing other sites without accounts',
     file: 'src/api/requests/authenticate.ts',
     from: 'if (isLocal || isUnsafe(request))',
     to: 'if (isUnsafe(request))',
@@ -511,7 +511,7 @@ const MUTATIONS = [
     named: 'changes or reads something',
   },
   {
-    name: 'server: clients that are gone are no errors',
+    name: 'server: not logging disconnected clients as errors',
     file: 'src/api/requests/answer-error.ts',
     from: 'if (!raw.socket.destroyed) return false;',
     to: 'if (raw.socket.destroyed) return false;',
@@ -519,7 +519,7 @@ const MUTATIONS = [
     named: 'in the middle of its request',
   },
   {
-    name: 'server: of many resumes one changed the job',
+    name: 'server: one change by many concurrent resumes',
     file: 'src/engine/jobs/resume-job.ts',
     from: 'changed: released !== null',
     to: 'changed: true',
@@ -527,7 +527,7 @@ const MUTATIONS = [
     named: 'of many resumes',
   },
   {
-    name: 'server: the beginning of repeated items is compared',
+    name: 'server: comparing the start of repeated items',
     file: 'src/engine/items/store-batch.ts',
     from: 'repeated.inputs.length === 0',
     to: 'repeated.inputs.length >= 0',
@@ -535,7 +535,7 @@ const MUTATIONS = [
     named: 'other items at a position',
   },
   {
-    name: 'server: repeated items are compared',
+    name: 'server: comparing repeated items',
     file: 'src/engine/items/append-items.ts',
     from: 'hasItems(context.db, jobId, from, inputs)',
     to: 'hasItems(context.db, jobId, from, inputs).then(() => true)',
@@ -543,7 +543,7 @@ const MUTATIONS = [
     named: 'other items at a position',
   },
   {
-    name: 'server: one request for an idempotency key',
+    name: 'server: one request per idempotency key',
     file: 'src/store/commands/jobs/idempotency-keys.ts',
     from: "where k.created_at < now() - $5::float8 * interval '1 millisecond'",
     to: "where k.created_at < now() + $5::float8 * interval '1 millisecond'",
@@ -551,7 +551,7 @@ const MUTATIONS = [
     named: 'of many requests',
   },
   {
-    name: 'server: an idempotency key is for one request',
+    name: 'server: binding an idempotency key to its request',
     file: 'src/engine/jobs/answer-once.ts',
     from: '!kept.requestHash.equals(requestHash)',
     to: '!kept.requestHash.equals(kept.requestHash)',
@@ -559,7 +559,7 @@ const MUTATIONS = [
     named: 'another body, query or route',
   },
   {
-    name: 'server: an idempotency key is of one caller',
+    name: 'server: binding an idempotency key to its caller',
     file: 'src/api/requests/answer-once.ts',
     from: 'caller: actor!.userId,',
     to: 'caller: actor!.userId.slice(0, 0),',
@@ -567,7 +567,7 @@ const MUTATIONS = [
     named: 'belongs to its caller',
   },
   {
-    name: 'server: a request without an answer is not carried out again',
+    name: 'server: not repeating a request without a stored answer',
     file: 'src/engine/jobs/answer-once.ts',
     from: '    break;\n',
     to: '    return reserved;\n',
@@ -575,7 +575,7 @@ const MUTATIONS = [
     named: 'whose process died',
   },
   {
-    name: 'server: no secret among kept answers',
+    name: 'server: storing no answers with secrets',
     file: 'src/contract/webhooks.ts',
     from: "idempotency: 'refused'",
     to: "idempotency: 'stored'",
@@ -583,7 +583,7 @@ const MUTATIONS = [
     named: 'no route keeps an answer with a secret',
   },
   {
-    name: 'server: the client repeats only what is carried out once',
+    name: 'server: a client that repeats only idempotent requests',
     file: 'src/client/send-request.ts',
     from: 'request.honoursKey === true',
     to: 'request.honoursKey !== undefined',
@@ -591,7 +591,7 @@ const MUTATIONS = [
     named: 'the client sends again only',
   },
   {
-    name: 'access: the scope admin for things of other owners',
+    name: 'access: requiring the scope admin for other owners',
     file: 'src/contract/permission.ts',
     from: "return role === 'admin' && scopes.includes('admin');",
     to: "return role === 'admin' && scopes.length > 0;",
@@ -599,7 +599,7 @@ const MUTATIONS = [
     named: 'jobId|all owners|without the scope admin',
   },
   {
-    name: 'access: a route beside the table is seen by the matrix',
+    name: 'access: a matrix that includes routes outside the table',
     file: 'src/api/server.ts',
     from: '  registerRoutes(app, HANDLERS, context);\n',
     to: "  registerRoutes(app, HANDLERS, context);\n  app.get('/api/debug', async () => ({}));\n",
@@ -607,7 +607,7 @@ const MUTATIONS = [
     named: 'beside the table',
   },
   {
-    name: 'access: a weak key revokes only itself',
+    name: 'access: keeping a weak key from revoking others',
     file: 'src/api/routes/accounts.ts',
     from: "if (!actor.scopes.includes('admin') && keyId !== actor.keyId) throw keyNotFound(keyId);",
     to: "if (keyId === '') throw keyNotFound(keyId);",
@@ -615,7 +615,7 @@ const MUTATIONS = [
     named: 'does not revoke other keys',
   },
   {
-    name: 'access: any key revokes itself',
+    name: 'access: letting any key revoke itself',
     file: 'src/contract/accounts.ts',
     from: "scope: 'any',",
     to: "scope: 'admin',",
@@ -623,84 +623,84 @@ const MUTATIONS = [
     named: 'any key revokes itself',
   },
   {
-    name: 'access: keys of resources of other owners are hidden',
+    name: 'access: hiding resource keys of other owners',
     file: 'src/store/views/limits/list-resources.ts',
     from: "and ($3::text[] is null or coalesce(r.key, o.key) = '' or r.owners ?| $3::text[])",
     to: 'and ($3::text[] is null or true)',
     tests: ['test/api/other-owners.test.ts'],
   },
   {
-    name: 'access: a source without an owner is for administrators',
+    name: 'access: reserving sources without an owner for administrators',
     file: 'src/api/files/find-source.ts',
     from: 'owners === null || (owner !== undefined && owners.includes(owner))',
     to: 'owners === null || owner === undefined || owners.includes(owner)',
     tests: ['src/api/requests/actor.test.ts'],
   },
   {
-    name: 'access: a refused upload deletes what it stored',
+    name: 'access: deleting the bytes of a refused upload',
     file: 'src/engine/items/file-set.ts',
     from: '  await removeFiles(context, prefix, null);\n  for (const key of images.keys())',
     to: "  if (prefix === '') await removeFiles(context, prefix, null);\n  for (const key of images.keys())",
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
-    name: 'access: a set of files that a job has is not dropped',
+    name: 'access: keeping a set of files that a job uses',
     file: 'src/store/commands/items/change-file-sets.ts',
     from: "text: 'delete from file_sets where set_id = $1 and job_id is null',",
     to: "text: 'delete from file_sets where set_id = $1',",
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
-    name: 'access: images count for the quota',
+    name: 'access: counting images towards the quota',
     file: 'src/store/views/limits/read-owner-usage.ts',
     from: "coalesce((source ->> 'imageBytes')::bigint, 0)",
     to: '0',
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
-    name: 'access: images of a removed job are deleted',
+    name: 'access: deleting the images of a deleted job',
     file: 'src/engine/items/file-set.ts',
     from: '    await context.blobs.delete(imageCopyKey(key, setId));\n  await removeFiles(',
     to: '    void key;\n  await removeFiles(',
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
-    name: 'access: failed files are guarded against formulas',
+    name: 'access: guarding failed files against formulas',
     file: 'src/export/export-job.ts',
     from: 'return { style, isReversible: true, preamble, isContinued };',
     to: 'return { style, raw: true, preamble, isContinued };',
     tests: ['test/engine/failed-rows.test.ts'],
   },
   {
-    name: 'access: failed files come back as they were',
+    name: 'access: reading failed files back unchanged',
     file: 'src/core/files/formula-guard.ts',
     from: '? text.slice(1) : text',
     to: '? text : text',
     tests: ['test/engine/failed-rows.test.ts'],
   },
   {
-    name: 'access: a new password revokes keys where that is asked for',
+    name: 'access: revoking keys with a new password on request',
     file: 'src/engine/accounts/change-user.ts',
     from: 'change.disabled || revokeKeys ?',
     to: 'change.disabled || (revokeKeys && false) ?',
     tests: ['test/api/account-access.test.ts'],
   },
   {
-    name: 'access: webhooks of a disabled account stop',
+    name: 'access: stopping webhooks of a disabled account',
     file: 'src/engine/accounts/change-user.ts',
     from: 'change.disabled ? await disableWebhooksOf(tx, userId) : 0',
     to: 'change.disabled && userId === "" ? await disableWebhooksOf(tx, userId) : 0',
     tests: ['test/api/account-access.test.ts'],
   },
   {
-    name: 'access: one account creates keys one at a time',
+    name: 'access: creating keys of one account one at a time',
     file: 'src/store/commands/accounts/insert-key.ts',
     from: 'and not disabled for no key update',
     to: 'and not disabled',
     tests: ['test/api/account-access.test.ts'],
   },
   {
-    name: 'access: the first generated key is the one that all use',
+    name: 'access: one generated key for all processes',
     file: 'src/store/commands/events/secret-key-id.ts',
     from: ' where secret_key_id is null',
     to: '',
@@ -735,7 +735,7 @@ const MUTATIONS = [
     from: '/^[+-]?[.,]*\\d[\\d.,]*(?:[eE][+-]?\\d+)?$/',
     to: '/^[+-]?[\\d.,]*\\d[\\d.,]*(?:[eE][+-]?\\d+)?$/',
     tests: ['test/engine/adversarial-input.test.ts'],
-    named: 'a number that is none',
+    named: 'only starts like a number',
   },
   {
     name: 'linear time: format codes of a workbook',
@@ -753,28 +753,28 @@ const MUTATIONS = [
     named: 'one name for all columns',
   },
   {
-    name: 'errors of XML that lose rows',
+    name: 'reporting XML errors that lose rows',
     file: 'src/ingest/formats/xlsx/xml-reader.ts',
     from: 'if (!FORGIVEN.includes(message))',
     to: 'if (FORGIVEN.length === 0)',
     tests: ['src/ingest/formats/xlsx/xml-reader.test.ts'],
   },
   {
-    name: 'the deadline of the thread of a file',
+    name: 'the deadline of a file thread',
     file: 'src/ingest/formats/file-threads.ts',
     from: 'busyMs() - since > limitMs',
     to: 'busyMs() - since > limitMs * 1_000_000',
     tests: ['src/ingest/formats/file-threads.test.ts'],
   },
   {
-    name: 'the end of a thread on abort',
+    name: 'ending a file thread on abort',
     file: 'src/ingest/formats/file-threads.ts',
     from: "  signal?.addEventListener('abort', onAbort, { once: true });\n",
     to: '',
     tests: ['src/ingest/formats/file-threads.test.ts'],
   },
   {
-    name: 'the end of a thread that looks for a format when the client of a preview disconnects',
+    name: 'ending format detection when the client of a preview disconnects',
     file: 'src/api/jobs/preview-job.ts',
     from: 'await sniffFile(path, readLimits(settings), signal)',
     to: 'await sniffFile(path, readLimits(settings), signal.aborted ? signal : undefined)',
@@ -782,7 +782,7 @@ const MUTATIONS = [
     named: 'disconnects',
   },
   {
-    name: 'the end of a thread that opens a file when the client of a preview disconnects',
+    name: 'ending the opening of a file when the client of a preview disconnects',
     file: 'src/api/jobs/preview-job.ts',
     from: 'await previewFile(path, options, engine.settings, signal)',
     to: 'await previewFile(path, options, engine.settings)',
@@ -797,35 +797,35 @@ const MUTATIONS = [
     tests: ['src/ingest/formats/file-threads.test.ts'],
   },
   {
-    name: 'the bound of sheets',
+    name: 'the limit of sheets',
     file: 'src/ingest/formats/xlsx/workbook-parts.ts',
     from: 'const MAX_SHEETS = 1000;',
     to: 'const MAX_SHEETS = 1_000_000;',
     tests: ['src/ingest/formats/file-threads.test.ts'],
   },
   {
-    name: 'the count of processes that a file ended',
+    name: 'counting the processes that a file killed',
     file: 'src/store/commands/jobs/ingest-lease.ts',
     from: 'ingest_takeovers = ingest_takeovers + (ingest_token is not null)::int',
     to: 'ingest_takeovers = ingest_takeovers',
     tests: ['test/engine/takeovers.test.ts'],
   },
   {
-    name: 'the new count after a stored batch',
+    name: 'resetting that count after a stored batch',
     file: 'src/store/commands/items/reserve-seqs.ts',
     from: 'case when $6::uuid is null then ingest_takeovers else 0 end',
     to: 'ingest_takeovers',
     tests: ['test/engine/takeovers.test.ts'],
   },
   {
-    name: 'the count of processes that output ended',
+    name: 'counting the processes that output killed',
     file: 'src/store/commands/jobs/finalize-lease.ts',
     from: 'finalize_takeovers = finalize_takeovers + (finalize_token is not null)::int',
     to: 'finalize_takeovers = finalize_takeovers',
     tests: ['test/engine/takeovers.test.ts'],
   },
   {
-    name: 'progress only by a file that no attempt had written',
+    name: 'counting only newly written files as progress',
     file: 'src/store/commands/jobs/finalize-lease.ts',
     from: ' and finalize_files < $3',
     to: '',
@@ -850,14 +850,14 @@ function run(folder, command, args) {
     cwd: folder,
     encoding: 'utf8',
     shell: process.platform === 'win32',
-    // Every case: some safeties matter only in rare orders. Without a safety some jobs never end.
+    // Every case: some safeguards matter only in rare orders. Without a safeguard some jobs never finish.
     env: { ...process.env, TEST_DEEP: '1', TEST_PATIENCE_MS: '60000' },
   });
 }
 
 /**
- * The tests that failed. Throws when nothing is proved: a test file was not run, or none of its tests was, as after a
- * set-up that failed.
+ * The tests that failed. Throws if nothing is proved: a test file did not run, or none of its tests did, for example
+ * after a failed setup.
  */
 function readReport({ testResults }, { tests }) {
   const ran = testResults.map((file) => ({
@@ -908,7 +908,7 @@ for (const mutation of MUTATIONS.filter(({ name }) => name.includes(process.argv
     console.log(`VOID  without ${mutation.name}\n        ${error.message}`);
   }
 }
-if (stayedGreen > 0) console.log(`${stayedGreen} safeties are not guarded`);
+if (stayedGreen > 0) console.log(`${stayedGreen} safeguards are not tested`);
 if (voided > 0) console.log(`${voided} proofs are void`);
-if (stayedGreen + voided === 0) console.log('every safety is guarded by a test');
+if (stayedGreen + voided === 0) console.log('every safeguard is tested');
 process.exit(stayedGreen + voided === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-// The promises of the blob store, and those of S3 that its stub imitates, on a real server.
+// The guarantees of the blob store, and the S3 behaviour that its stub imitates, on a real server.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buffer as readAll } from 'node:stream/consumers';
 import { S3 } from '@aws-sdk/client-s3';
@@ -17,7 +17,7 @@ testBlobStore('radosgw', async () => open(randomUUID()));
 describe('a store on radosgw', () => {
   const s3 = new S3({ endpoint, region: 'us-east-1', forcePathStyle: true });
 
-  it('lists more keys than fit in one answer', async () => {
+  it('lists more keys than fit in one response', async () => {
     const store = open(randomUUID());
     const keys = Array.from({ length: 1100 }, (_, i) => `images/${String(i).padStart(5, '0')}`);
     for (let at = 0; at < keys.length; at += 50) {
@@ -29,7 +29,7 @@ describe('a store on radosgw', () => {
     await store.close();
   });
 
-  it('removes staging objects and incomplete uploads, and nothing of others', async () => {
+  it('removes staging objects and incomplete uploads, and nothing else', async () => {
     const prefix = randomUUID();
     const store = open(prefix);
     await store.put('files/kept', inChunks(Buffer.from('kept')));
@@ -46,7 +46,7 @@ describe('a store on radosgw', () => {
     await store.close();
   });
 
-  it('verifies its own writes by their ETag and those of others by reading', async () => {
+  it('verifies its own writes by their ETag and other objects by reading them', async () => {
     const prefix = randomUUID();
     const writer = open(prefix);
     const blobs = [
@@ -65,7 +65,7 @@ describe('a store on radosgw', () => {
     await Promise.all([writer.close(), reader.close()]);
   });
 
-  it('says what the server answered to a bucket that does not exist', async () => {
+  it("reports the server's answer for a bucket that does not exist", async () => {
     const store = new S3Store({ bucket: 'no-such-bucket', prefix: '', endpoint });
     await expect(store.put('a', inChunks(Buffer.from('x')))).rejects.toMatchObject({
       code: 'BLOB_STORE_UNAVAILABLE',

@@ -1,9 +1,9 @@
 #!/bin/bash
 # A real S3 server on loopback for tests, without containers and without installing anything: one ceph-mon, one ceph-osd
-# that keeps its objects in memory, and radosgw. Runs until it is terminated and then takes its processes with it.
+# that keeps its objects in memory, and radosgw. Runs until it is terminated, and then ends its processes.
 #
 # usage: start-radosgw.sh SCRATCH_FOLDER
-#   CEPH_ROOT   where the Debian packages were unpacked; empty when they are installed
+#   CEPH_ROOT   where the Debian packages were unpacked; empty if they are installed
 #   S3_PORT     of radosgw (54620); MON_PORT of the monitor (56789)
 # Prints READY when it serves http://127.0.0.1:$S3_PORT with access key "rowmill" and secret key "rowmill-secret".
 set -u

@@ -1,4 +1,4 @@
-// Starts a real S3 server on loopback and says how to reach it; its credentials are set in the environment.
+// Starts a real S3 server on loopback and returns its address; its credentials are set in the environment.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-// Jobs of two people in all states: done twice, running, out of money, waiting, tried out, cancelled, images and a crawl.
+// Jobs of two people in all states: run twice, running, out of budget, waiting, test run, cancelled, images and a
+// crawl.
 import type pg from 'pg';
 import { productRows } from '../../examples/price-lookup/generate-products.ts';
 import type { Client } from '../../src/client/index.ts';
@@ -12,11 +13,11 @@ export interface ShownJobs {
   done: string;
   images: string;
   crawl: string;
-  /** Out of money. */
+  /** Its budget is used up. */
   budget: string;
   /** No worker can run it. */
   queued: string;
-  /** The first rows were run, the others wait. */
+  /** A finished test run: the first rows were run, the others wait. */
   trial: string;
   /** Its file could not be read. */
   refused: string;
@@ -29,7 +30,7 @@ export interface Makers {
   db: pg.Client;
 }
 
-/** From then on the running job goes slowly, so that it is still running in the last picture. */
+/** After this many rows the running job slows down, so that it is still running in the last screenshot. */
 const ROWS_BEFORE_SLOW = 500;
 
 export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<ShownJobs> {
@@ -122,7 +123,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 function csvOf(rows: number, seed: number): string {
   const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-  // Not every browser has a font for every script.
+  // Some browsers lack fonts for some scripts.
   const plain = (text: string): string => text.replace(/ ?[\u3000-\u9fff]+/g, '');
   const lines = [...productRows({ rows, seed })].map((row) =>
     Object.values(row)
@@ -132,7 +133,7 @@ function csvOf(rows: number, seed: number): string {
   return ['sku,title,brand,quantity,purchase_price', ...lines].join('\r\n');
 }
 
-/** With a column too many, and with one too few. */
+/** One row with a column too many, one with a column too few. */
 const BROKEN_LINES = [
   '',
   '"951-0000951","desk lamp, brass","Nordlicht","4","19.90","discontinued"',

@@ -1,7 +1,7 @@
-// Scores of Lighthouse for the list of jobs, a job that runs and one that has ended, on the server of the pictures: the
-// median of three looks at each. They depend on the machine and what else it does, so no test asks for them: this prints
-// them with the load of the machine, which server, workers and browser share, and fails below 95. Lighthouse is fetched when
-// it is run.
+// Lighthouse scores of the job list, a running job and a finished job, on the server of the screenshots: the median of
+// three runs each. They depend on the machine and its load, so no test checks them: this script prints them with the
+// load of the machine, which server, workers and browser share, and fails below 95. Lighthouse is downloaded on
+// demand.
 import { execFile } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
 import { promisify } from 'node:util';
@@ -82,7 +82,7 @@ async function measureAll(): Promise<boolean> {
   const browser = await launchBrowser([`--remote-debugging-port=${port}`]);
   const cookie = `${server.cookies.ada.name}=${server.cookies.ada.value}`;
   const pages = [
-    // First, so that it still runs.
+    // First, while the job is still running.
     ['job, running', `/jobs/${server.jobs.running}`],
     ['jobs', '/jobs'],
     ['job, ended', `/jobs/${server.jobs.done}`],
@@ -114,7 +114,7 @@ async function measureAll(): Promise<boolean> {
   return isGood;
 }
 
-// What was started before something failed would keep the process.
+// Exits explicitly: after a failure, processes already started would keep this one alive.
 await measureAll().then(
   (isGood) => process.exit(isGood ? 0 : 1),
   (error: unknown) => {

@@ -1,4 +1,4 @@
-// Which pictures there are: a screen each, how wide and in which colours, and what is done on it before.
+// The list of screenshots: screen, width, colours, and the actions before the shot.
 import type { Page } from 'playwright-core';
 import type { WindowOptions } from '../support/launch-browser.ts';
 import type { ShownServer } from './start-shown-server.ts';
@@ -9,11 +9,11 @@ export interface Shot extends WindowOptions {
   name: string;
   path: string;
   as?: 'ada' | 'ben';
-  /** After the page has come to rest. */
+  /** Runs after the page has settled. */
   act?: (page: Page) => Promise<void>;
 }
 
-/** As somebody would drop it: other names, a missing number, a quantity in words. */
+/** A typical uploaded file: other names, a missing number, a quantity in words. */
 const MESSY_CSV = [
   'Article;Title;Brand;Quantiy;Remark',
   '001-0000017;"27"" monitor, grün";Tanaka;4;',

@@ -1,4 +1,4 @@
-// A zip of small pictures that can be told apart.
+// A zip of small images that look different.
 import { crc32, deflateSync } from 'node:zlib';
 import { writeZip } from '../support/zip-writer.ts';
 
@@ -20,7 +20,7 @@ export function shownImages(count: number): Buffer {
   );
 }
 
-/** A disc on a ground that gets darker downwards. */
+/** A disc on a background that gets darker downwards. */
 function picture([red, green, blue]: readonly [number, number, number], radius: number): Buffer {
   const lines = Array.from({ length: SIZE }, (_, y) => {
     const line = Buffer.alloc(1 + SIZE * 3);

@@ -1,10 +1,10 @@
-// Pipelines whose jobs are shown in the pictures: paid, slow and flaky, and the same for the same row every time.
+// Pipelines of the jobs in the screenshots: paid, slow and flaky, but deterministic for each row.
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineCounter, definePipeline, fail, notFound, type Pipeline, resource } from '../../src/index.ts';
 
-/** From 0 to 1, by what is asked. */
+/** A number from 0 to 1 that depends only on the arguments. */
 function draw(...about: unknown[]): number {
   return createHash('sha256').update(JSON.stringify(about)).digest().readUInt32BE(0) / 2 ** 32;
 }
@@ -139,7 +139,7 @@ export const crawlShop: Pipeline = definePipeline({
   ],
 });
 
-/** No worker of the pictures can run it. */
+/** No worker of the screenshots can run it. */
 export const translateTitles: Pipeline = definePipeline({
   name: 'translate-titles',
   version: '3.0.0',

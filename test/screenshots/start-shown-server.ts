@@ -1,5 +1,5 @@
-// A server as it looks on an ordinary day: people, jobs in all states, failures, money, images, webhooks, workers, limits.
-// All of it is made by the product itself; only times are moved into the past afterwards.
+// A server on an ordinary day: people, jobs in all states, failures, costs, images, webhooks, workers, limits. The
+// product itself creates all of it; only times are moved into the past afterwards.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,14 +23,14 @@ const RUNNABLE = [priceLookup, describeProducts, nameColours, crawlShop];
 export interface ShownServer {
   url: string;
   setupToken: string;
-  /** Cookie of somebody who is signed in. */
+  /** Session cookies. */
   cookies: Record<'ada' | 'ben', { name: string; value: string }>;
   jobs: ShownJobs;
   webhookId: string;
   stop(): Promise<void>;
 }
 
-/** `onEmpty` is called before there is anybody or anything. */
+/** `onEmpty` is called before any account or job exists. */
 export async function startShownServer(
   onEmpty: (server: { url: string; setupToken: string }) => Promise<void> = async () => {},
 ): Promise<ShownServer> {

@@ -1,10 +1,10 @@
-// One picture of one screen, when it has come to rest.
+// Takes a screenshot of one screen, once it has settled.
 import { statSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { openWindow } from '../support/launch-browser.ts';
 import type { Shot } from './shots.ts';
 
-/** Behind a dialog the page is hidden, but it is there. */
+/** The page behind a dialog is hidden, but attached. */
 async function rest(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor({ state: 'attached' });
   await page
@@ -12,7 +12,7 @@ async function rest(page: Page): Promise<void> {
     .first()
     .waitFor({ state: 'detached' });
   await page.locator('.animate-pulse').first().waitFor({ state: 'detached' });
-  // Those further down are fetched when they come into sight.
+  // Images further down are fetched when they scroll into view.
   await page.evaluate(
     'Promise.all([...document.images].filter((each) => each.getBoundingClientRect().top < innerHeight).map((each) => each.decode()))',
   );

@@ -1,5 +1,5 @@
-// Pictures of every screen for docs/screenshots, from a real browser on a server with an ordinary day behind it. Names
-// given on the command line: only those.
+// Takes the screenshots of docs/screenshots in a real browser, on a server with realistic data. Names on the command
+// line select some of them.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from '../support/launch-browser.ts';
@@ -37,7 +37,7 @@ async function takeAll(): Promise<void> {
   }
 }
 
-// What was started before something failed would keep the process.
+// Exits explicitly: after a failure, processes already started would keep this one alive.
 await takeAll().then(
   () => process.exit(0),
   (error: unknown) => {

@@ -1,4 +1,4 @@
-// Every order in which a control action can meet a claim, a flush, a seal, an ending, an ingest batch or another
+// Every interleaving of a control action with a claim, a flush, a seal, a finalization, an ingest batch or another
 // control action, on real connections. The sessions run the engine's own functions, statement by statement.
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ interface Meeting extends SeededJob {
   claimed: number;
   recorded: number;
   fenced: number;
-  /** Sessions that were refused because of the state of the job. */
+  /** Sessions that were refused because of the job's state. */
   refused: string[];
 }
 
@@ -48,7 +48,7 @@ async function seedMeeting(admin: pg.Client, job: Parameters<typeof seedJob>[1])
 
 type Work = (context: EngineContext, meeting: Meeting) => Promise<unknown>;
 
-/** A session that may come too late: then it is told so. */
+/** A session that is refused if it comes too late. */
 function session(name: string, stops: string[], work: Work): Session<Meeting> {
   return steppedSession<Meeting>({
     name,
@@ -73,7 +73,7 @@ const cancelling = (stops = ['begin-cancelling', 'cancel-items']): Session<Meeti
 const sealing = (): Session<Meeting> =>
   session('seal', ['seal-job'], (context, { jobId }) => sealJob(context, jobId));
 
-/** A claim whose commit comes later. */
+/** A claim that commits in a later step. */
 const claiming = (maxItems = 2): Session<Meeting> =>
   session('claim', ['claim-first-phase'], ({ db }, meeting) =>
     db.transaction(async (tx) => {
@@ -83,7 +83,9 @@ const claiming = (maxItems = 2): Session<Meeting> =>
     }),
   );
 
-/** A worker that flushes and looks for the end. `retried`: these come back for another attempt. */
+/**
+ * A worker that flushes and then finalizes the job if it is complete. `retried`: seqs that are recorded for a retry.
+ */
 const flushing = (
   seqs: number[],
   { retried = [] as number[], stops = ['fence-leases', 'commit'] } = {},
@@ -135,7 +137,7 @@ async function expectEnd(
   expect(rows[0].done + rows[0].cancelled).toBe(rows[0].total);
 }
 
-/** Whatever is open is worked off once the job may run and the lost leases are back. */
+/** Finishes all open items, once the job may run and lost leases are free again. */
 async function drain({ jobId }: Meeting, admin: pg.Client): Promise<void> {
   await admin.query(
     'update spans set worker_id = null, token = null, expires_at = null, ready_at = now() where job_id = $1',
@@ -158,7 +160,7 @@ const lastLease = (admin: pg.Client) =>
   seedMeeting(admin, { items: 4, sealed: true, spans: [{ items: [[0, 4]], phase: 1, lease: {} }] });
 
 describe('a pause', () => {
-  test('that meets a claim and a flush lets no claim begin after it, and loses nothing', async () => {
+  test('concurrent with a claim and a flush lets no later claim succeed, and loses nothing', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -167,7 +169,7 @@ describe('a pause', () => {
       async check(run, meeting, admin) {
         await expectSound(meeting, admin);
         expect(await stateOf(meeting, admin)).toBe('PAUSED');
-        expect(meeting.recorded, 'what ran is kept').toBe(2);
+        expect(meeting.recorded, 'results of running items are kept').toBe(2);
         if (startedBefore(run, 'pause.end', 'claim.claim-first-phase')) expect(meeting.claimed).toBe(0);
         seen.add(`claimed ${meeting.claimed}`);
         await resumeJob(engine, meeting.jobId);
@@ -178,21 +180,21 @@ describe('a pause', () => {
     expectSeen(seen, ['claimed 0', 'claimed 2']);
   });
 
-  test('that meets the last flush and a resume never leaves the job without an end', async () => {
+  test('concurrent with the last flush and a resume never leaves the job unfinished', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [pausing(), resuming(), flushing([0, 1, 2, 3], { stops: ['commit', 'begin-finalizing'] })],
       setup: lastLease,
       async check(_run, meeting, admin) {
         await expectSound(meeting, admin);
-        // A resume that came before the pause found nothing to resume.
+        // A resume that ran before the pause had nothing to resume.
         if ((await stateOf(meeting, admin)) === 'PAUSED') await resumeJob(engine, meeting.jobId);
         await expectEnd(meeting, admin, 'DONE', { done: 4, cancelled: 0 });
       },
     });
   });
 
-  test('that meets a seal and an ingest batch keeps both and the pause', async () => {
+  test('concurrent with a seal and an ingest batch keeps both, and the job paused', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -214,7 +216,7 @@ describe('a pause', () => {
     });
   });
 
-  test('whose worker gives back what it has not started while it flushes and another claims', async () => {
+  test('keeps every item if its worker returns queued items, flushes, and another worker claims', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -239,7 +241,7 @@ describe('a pause', () => {
 });
 
 describe('a cancellation', () => {
-  test('that meets a claim and a flush ends every item once', async () => {
+  test('concurrent with a claim and a flush gives every item one result', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -262,7 +264,7 @@ describe('a cancellation', () => {
     if (isDeep) expect(seen.size).toBe(4);
   });
 
-  test('that waits for a flush finds the retry and the next phase that it left behind', async () => {
+  test('that waits for a flush finds the retry and the next phase that the flush stored', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -278,7 +280,7 @@ describe('a cancellation', () => {
     });
   });
 
-  test('that meets the last flush and the end gives one summary', async () => {
+  test('concurrent with the last flush and the finalization writes one summary', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -301,7 +303,7 @@ describe('a cancellation', () => {
     expectSeen(seen, ['DONE 4', 'CANCELLED 4', 'CANCELLED 0']);
   });
 
-  test('that meets a seal and an ingest batch ends with what was stored', async () => {
+  test('concurrent with a seal and an ingest batch finishes with the stored items', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -310,7 +312,8 @@ describe('a cancellation', () => {
         session('add', ['reserve-seqs'], (context, { jobId }) => addItems(context, jobId, [{ n: 4 }])),
       ],
       setup: (admin) => seedMeeting(admin, { items: 4, sealed: false, spans: [{ items: [[0, 4]] }] }),
-      // Whether the seal came first is not asked: two that wait for one row may get it in either order.
+      // The order of seal and batch is not checked: two sessions that wait for the same row may get it in either
+      // order.
       async check(_run, meeting, admin) {
         const cancelled = meeting.refused.includes('add') ? 4 : 5;
         await expectEnd(meeting, admin, 'CANCELLED', { done: 0, cancelled });
@@ -318,7 +321,7 @@ describe('a cancellation', () => {
     });
   });
 
-  test('that meets a sweep that goes on with it ends once', async () => {
+  test('concurrent with a sweep that continues it finishes the job once', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -331,8 +334,8 @@ describe('a cancellation', () => {
   });
 });
 
-describe('control actions that meet each other', () => {
-  test('pause, resume and cancel: the job is cancelled, whatever came first', async () => {
+describe('concurrent control actions', () => {
+  test('pause, resume and cancel: the job is cancelled in any order', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [pausing(), resuming(), cancelling()],
@@ -353,7 +356,7 @@ describe('control actions that meet each other', () => {
     });
   });
 
-  test('the release of a trial and an ingest batch: nothing stays held, and a cancellation ends it all', async () => {
+  test('the release of a trial and an ingest batch: no item stays held, and a cancellation includes all', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [

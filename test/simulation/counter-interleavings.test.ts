@@ -1,6 +1,6 @@
-// Every order in which flushes that feed the same counters, some of them in a later generation, can meet each other, a
-// cancellation, a rescue, the removal of a job, the folder and the counter check, on real connections. Whatever came first: nobody
-// deadlocks, no number is lost, and all sums are those of a recount.
+// Every interleaving of flushes that feed the same counters, some of them in a later generation, with each other, a
+// cancellation, a rescue, the deletion of a job, the folder and the counter check, on real connections. In every order
+// there is no deadlock, no number is lost, and all sums equal a recount.
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Contribution, defineCounter } from '../../src/core/items/counter.ts';
@@ -45,7 +45,7 @@ interface Meeting {
   jobs: Map<string, Lease>;
 }
 
-/** What an item counts: "+scope/entity 3" adds, "=scope/entity 3" replaces, "" is nothing. */
+/** The contribution of an item: "+scope/entity 3" adds, "=scope/entity 3" replaces, "" is nothing. */
 function contributionsOf(text: string): Contribution[] {
   if (text === '') return [];
   const [, sign, scope, entity, number] = /^([+=])(\w+)\/(\w+) (\d+)$/.exec(text)!;
@@ -55,7 +55,7 @@ function contributionsOf(text: string): Contribution[] {
   ];
 }
 
-/** A job whose items are held by a worker. */
+/** Creates a job whose items are leased by a worker. */
 async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
   const lease = { jobId: newId(), token: newId(), generation: 1 };
   await admin.query(
@@ -75,7 +75,7 @@ async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
   return { ...lease, spanId: Number(rows[0]!.span_id) };
 }
 
-/** A worker holds the items of a finished job, which all run again. */
+/** Reopens all items of a finished job and leases them to a worker. */
 async function leasedAgain(admin: pg.Client, { jobId }: Lease): Promise<Lease> {
   await reprocessJob(engine, jobId, { statuses: 'all' });
   const token = newId();
@@ -88,7 +88,7 @@ async function leasedAgain(admin: pg.Client, { jobId }: Lease): Promise<Lease> {
   return { jobId, token, spanId: Number(rows[0]!.span_id), generation: rows[0]!.generation };
 }
 
-/** The number of outcomes that were recorded. */
+/** Returns the number of recorded outcomes. */
 async function record(
   context: EngineContext,
   { jobId, spanId, token, generation }: Lease,
@@ -116,7 +116,10 @@ async function flush(context: EngineContext, lease: Lease, counted: string[]): P
   expect(await record(context, lease, counted)).toBe(counted.length);
 }
 
-/** Starts from nothing but these: jobs that are flushed, of which some are `again` held, then jobs that wait to be. */
+/**
+ * Removes everything and creates flushed jobs (`before`), some of them leased again (`again`), and jobs yet to be
+ * flushed (`jobs`).
+ */
 async function seedMeeting(
   admin: pg.Client,
   {
@@ -145,7 +148,7 @@ async function seedMeeting(
 
 // The sessions. Each runs the engine's own functions.
 
-/** The worker that holds items of later generations. */
+/** The worker that leases items of later generations. */
 const HOLDER = newId();
 const CRASHED = newId();
 const AGAIN_STOPS = ['fence-leases', 'change-and-take-back', 'copy-counter-contributions'];
@@ -167,7 +170,7 @@ function session(
   return steppedSession<Meeting>({ name, stops, work });
 }
 
-/** Holds a row for a while, so that statements stand still in the middle of their rows. */
+/** Locks a row for a while, so that statements block in the middle of their rows. */
 function holding(table: string, condition: string): Session<Meeting> {
   return {
     name: 'holder',
@@ -191,12 +194,12 @@ async function check(allowed: Record<string, string>[]): Promise<void> {
 }
 
 describe('flushes of different jobs', () => {
-  // In opposite orders of their rows; both touch every row.
+  // In opposite order of their rows; both touch every row.
   const a = ['+p/a 1', '+p/m 1', '+p/z 1'];
   const b = ['+p/z 2', '=p/m 10', '+p/a 2'];
 
   test.each([
-    ['rows that are there', { first: ['+p/a 100', '+p/m 100', '+p/z 100'] }, 100],
+    ['existing rows', { first: ['+p/a 100', '+p/m 100', '+p/z 100'] }, 100],
     ['rows of which one is new', { first: ['+p/a 100', '+p/m 100'] }, 0],
   ])('feed %s', async (_, before, z) => {
     const jobs = { A: a, B: b };
@@ -226,7 +229,7 @@ describe('flushes of different jobs', () => {
     });
     expect(
       runs.some(({ blocked }) => blocked.length > 0),
-      'void: nobody met anybody',
+      'void: no session blocked another',
     ).toBe(true);
   });
 });
@@ -236,7 +239,7 @@ describe('a flush of a later generation', () => {
   // The first counts more, the second elsewhere, the third nothing.
   const again = ['+p/a 50', '+z/n 4', ''];
 
-  test('takes back once, whatever is added or replaced meanwhile', async () => {
+  test('takes back once, whatever is added or replaced concurrently', async () => {
     const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
     await forEveryInterleaving({
       databaseUrl,
@@ -247,12 +250,12 @@ describe('a flush of a later generation', () => {
       ],
       limit: 50,
       setup: (admin) => seedMeeting(admin, { before: { old }, again: ['old'], jobs: { A: added } }),
-      // The replacement voids the 5 whether or not they were taken back before, and the 50 if it comes after them.
+      // The replacement voids the 5 whether or not they were taken back before, and the 50 if it comes later.
       check: () => check(['20', '70'].map((a) => ({ 'p/a': a, 'p/m': '2', 'q/a': '1', 'z/n': '4' }))),
     });
   });
 
-  test('replaces where it had added and adds where it had replaced, while others do', async () => {
+  test('replaces after adding and adds after replacing, concurrently with others', async () => {
     const replacing = ['=p/a 50', '+p/m 4', '=q/a 0'];
     const added = ['+q/a 1', '+p/a 20', '=p/m 2'];
     await forEveryInterleaving({
@@ -272,10 +275,10 @@ describe('a flush of a later generation', () => {
     });
   });
 
-  test('meets another one, in the opposite order of their entries', async () => {
+  test('runs concurrently with another one that has its entries in the opposite order', async () => {
     const one = ['+p/z 1', '+p/m 2', '+p/a 3', '+q/z 4'];
     const two = ['+q/z 10', '+p/a 20', '+p/m 30', '+p/z 40'];
-    // What each only takes back, the other adds to.
+    // Each adds to the entries that the other only takes back from.
     const oneAgain = ['+q/z 5', '', '+q/n 6', '+p/m 7'];
     const twoAgain = ['+q/n 50', '+p/z 60', '', '+p/a 70'];
     for (const table of ['counter_entries', 'counter_entities'])
@@ -292,7 +295,7 @@ describe('a flush of a later generation', () => {
       });
   });
 
-  test('of a generation that is cancelled counts anew, or leaves what was counted before', async () => {
+  test('that is cancelled counts by its new results, or leaves the earlier counts', async () => {
     const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
     const recorded: number[] = [];
     await forEveryInterleaving({
@@ -321,7 +324,7 @@ describe('a flush of a later generation', () => {
     });
   });
 
-  test('meets the removal of another job', async () => {
+  test('runs concurrently with the deletion of another job', async () => {
     const other = ['+p/a 100', '+p/m 100', '+q/a 100'];
     await forEveryInterleaving({
       databaseUrl,
@@ -338,9 +341,9 @@ describe('a flush of a later generation', () => {
     });
   });
 
-  test('meets the rescue of items that crashed too often, of two jobs', async () => {
+  test('runs concurrently with the rescue of items that crashed too often, of two jobs', async () => {
     const one = ['+p/z 1'];
-    // Void when the replacement comes first.
+    // Voided if the replacement comes first.
     const two = ['+p/m 2'];
     await forEveryInterleaving({
       databaseUrl,
@@ -388,7 +391,7 @@ describe('the counter check', () => {
     (context) => checkCounters(context, { repair: true }),
   );
 
-  test('finds nothing in numbers that are right, whatever is being written', async () => {
+  test('finds no drift in correct numbers, whatever is being written', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -405,7 +408,7 @@ describe('the counter check', () => {
     });
   });
 
-  test('repairs what drifted and loses nothing of what is written meanwhile', async () => {
+  test('repairs drift and loses no concurrent write', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [flushing('A', added, ['change-counter-entries']), counterCheck],
@@ -420,14 +423,14 @@ describe('the counter check', () => {
         return meeting;
       },
       check: async () => {
-        // What a replacement met in the middle of the repair is found by the next one.
+        // The next check repairs what a replacement changed during this one.
         await checkCounters(engine, { repair: true });
         await check([{ 'p/a': '25', 'p/m': '2', 'q/a': '4' }]);
       },
     });
   });
 
-  test('repairs once, when two do it at the same time', async () => {
+  test('repairs once if two run concurrently', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: ['one', 'two'].map((name) =>

@@ -1,5 +1,5 @@
-// Works a job off to its end, alone: claims whatever waits, records it as done, and looks for the end after every
-// flush, as a worker does. What a test left open must be finishable by this.
+// Runs a job to its end, alone: claims all waiting items, records them as done, and finalizes after every flush if the
+// job is complete, like a worker. Any job that a test leaves open must be finishable like this.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
@@ -9,7 +9,7 @@ import { doneOutcome } from './seed-job.ts';
 
 const LAST_PHASE = 1;
 
-/** The number of items brought to their end. Leases of others stay theirs. */
+/** Returns the number of items completed. Leases of other workers are not touched. */
 export async function drainJob(
   context: EngineContext,
   jobId: string,

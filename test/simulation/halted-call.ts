@@ -1,5 +1,5 @@
-// A call of the engine that stands still after a statement chosen by name, for as long as a test wants, and then goes
-// on or dies. It halts between transactions only, so that it holds no lock and no connection meanwhile.
+// A call of the engine that halts after a named statement for as long as a test wants, and then continues or dies. It
+// halts only between transactions, so it holds no lock and no connection meanwhile.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { Database } from '../../src/platform/database.ts';
 
@@ -25,7 +25,7 @@ export class HaltedCall<T> {
     this.#ended.catch(() => {});
   }
 
-  /** Resolves when the call stands still, or has ended without coming to that statement. */
+  /** Resolves when the call has halted, or returned without sending that statement. */
   static async start<T>(
     context: EngineContext,
     haltAt: string,
@@ -48,7 +48,7 @@ export class HaltedCall<T> {
     return this.#ended;
   }
 
-  /** From here on none of its statements reaches the database. */
+  /** From now on none of its statements reaches the database. */
   async die(): Promise<void> {
     this.#isDead = true;
     this.#goOn();

@@ -1,5 +1,5 @@
-// Every order in which two or three processes can meet in the queue, on real connections. The sessions run the
-// engine's own functions; a step ends after the statement it is named after.
+// Every interleaving of two or three processes in the queue, on real connections. The sessions run the engine's own
+// functions; a step ends after the statement it is named after.
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
@@ -35,12 +35,12 @@ beforeAll(() => {
   engine = database.context();
 });
 
-/** What the sessions of one order found, by session. */
+/** The results of the sessions of one interleaving, by session. */
 interface Meeting extends SeededJob {
   claims: Map<string, ClaimedSpan | null>;
   flushes: Map<string, FlushReport>;
   rescues: Map<string, RescueReport>;
-  /** Sessions that were told that they ended the job. */
+  /** Sessions whose call returned that it finished the job. */
   enders: string[];
   renewed: number;
   released: number;
@@ -61,7 +61,7 @@ async function seedMeeting(admin: pg.Client, job: Parameters<typeof seedJob>[1])
   };
 }
 
-/** A claim whose commit comes later: its locks are held in between. */
+/** A claim that commits in a later step and holds its locks until then. */
 function claimer(name: string, maxItems: number): Session<Meeting> {
   return steppedSession({
     name,
@@ -75,7 +75,7 @@ async function claim(db: Executor, name: string, maxItems: number, meeting: Meet
   meeting.claims.set(name, await claimItems(db, { ...request, workerId: newId(), token: newId() }));
 }
 
-/** A worker that flushes what it recorded and looks for the end afterwards, as the flush writer does. */
+/** A worker that flushes its outcomes and then finalizes the job if it is complete, like the flush writer. */
 function flusher(
   name: string,
   parts: (meeting: Meeting) => [SeededLease, number[]][],
@@ -163,7 +163,7 @@ function sweeping(name: string): Session<Meeting> {
   });
 }
 
-/** Holds the row lock of one span: stands for any statement that came there first. */
+/** Holds the row lock of one span, like any statement that came first. */
 function holder(name: string, lease: (meeting: Meeting) => SeededLease): Session<Meeting> {
   return {
     name,
@@ -186,7 +186,7 @@ async function expectSound({ jobId }: Meeting, admin: pg.Client): Promise<void> 
   expect(await checkInvariants(admin, jobId), 'invariants').toEqual([]);
 }
 
-/** Nobody swept: the last one to commit has to have ended the job by itself. */
+/** Without a sweep: the last session to commit must have finished the job. */
 async function expectEnded({ jobId }: Meeting, admin: pg.Client, done: number): Promise<void> {
   expect(takeDeadlocks(), 'deadlocks').toEqual([]);
   expect(await checkInvariants(admin, jobId, { afterSweep: true }), 'invariants').toEqual([]);
@@ -199,7 +199,7 @@ async function expectEnded({ jobId }: Meeting, admin: pg.Client, done: number): 
   expect(rows[0], 'the end').toEqual({ state: 'DONE', summaries: 1, done });
 }
 
-/** Whatever is still open can be worked off, and then there is one summary. */
+/** Finishes all open items; then there must be one summary. */
 async function expectDrains(meeting: Meeting, admin: pg.Client, done: number): Promise<void> {
   await expectSound(meeting, admin);
   await admin.query(
@@ -215,7 +215,7 @@ async function countResults(admin: pg.Client, { jobId }: Meeting): Promise<numbe
   return rows[0].n;
 }
 
-/** The items of each claim are what its span holds, and they add up. */
+/** The items of each claim are those of its span, and they add up. */
 async function expectLeasedAsClaimed(meeting: Meeting, admin: pg.Client, total: number): Promise<void> {
   await expectSound(meeting, admin);
   const { rows } = await admin.query<{ token: string | null; items: string; n: number }>(
@@ -236,7 +236,7 @@ function startedBefore(run: InterleavingRun, first: string, second: string): boo
   return order.indexOf(first) < order.indexOf(second);
 }
 
-describe('claims that meet', () => {
+describe('concurrent claims', () => {
   test('on one span never take the same item, and never wait for each other', async () => {
     const runs = await forEveryInterleaving({
       databaseUrl,
@@ -245,7 +245,7 @@ describe('claims that meet', () => {
       async check(run, meeting, admin) {
         await expectLeasedAsClaimed(meeting, admin, 10);
         expect(run.blocked).toEqual([]);
-        // Whoever began after all others had committed finds what they left.
+        // A claim that starts after all others have committed gets the rest.
         if (run.order.startsWith('A.claim-first-phase A.end C.claim-first-phase C.end'))
           expect(meeting.claims.get('B')?.ranges).toEqual([[7, 10]]);
       },
@@ -253,7 +253,7 @@ describe('claims that meet', () => {
     expect(runs).toHaveLength(ordersOf(90));
   });
 
-  test('on several spans take different ones, gather small ones, and never wait', async () => {
+  test('on several spans take different ones, combine small ones, and never wait', async () => {
     const spans = [
       { items: [[0, 2]] },
       { items: [[2, 3]], attempt: 1 },
@@ -268,7 +268,7 @@ describe('claims that meet', () => {
       async check(run, meeting, admin) {
         await expectLeasedAsClaimed(meeting, admin, 12);
         expect(run.blocked).toEqual([]);
-        // The first to come takes two spans of the first attempt, a part of the second of them; others find more.
+        // The first claim takes two spans of the first attempt, the second one partly; the others find more.
         const first = run.order[0]!;
         expect(meeting.claims.get(first)?.attempt).toBe(0);
         expect([...meeting.claims.values()].every((claim) => claim === null || claim.itemCount > 0)).toBe(
@@ -311,7 +311,7 @@ describe('claims that meet', () => {
 });
 
 describe('a late worker', () => {
-  test('whose lease is renewed, rescued and flushed at once records everything or nothing', async () => {
+  test('whose lease is renewed, rescued and flushed concurrently records everything or nothing', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -337,13 +337,13 @@ describe('a late worker', () => {
         expect(await countResults(admin, meeting)).toBe(recorded);
         if (rescued > 0 && startedBefore(run, 'R.lock-expired-leases', 'F.fence-leases'))
           expect(fenced, 'a flush after the rescue').toBe(2);
-        if (rescued === 0) expect(recorded, 'a flush of a lease nobody took').toBe(2);
+        if (rescued === 0) expect(recorded, 'a flush of a lease that was not rescued').toBe(2);
         if (rescued > 0 && startedBefore(run, 'R.lock-expired-leases', 'K.renew-leases'))
           expect(meeting.renewed, 'a renewal after the rescue').toBe(0);
         const { rows } = await admin.query('select sum(fenced)::int as n from ledger where job_id = $1', [
           meeting.jobId,
         ]);
-        expect(rows[0].n, 'what came too late is counted').toBe(fenced);
+        expect(rows[0].n, 'late outcomes are counted').toBe(fenced);
         seen.add(`rescued ${rescued}, renewed ${meeting.renewed}, recorded ${recorded}`);
       },
     });
@@ -354,7 +354,7 @@ describe('a late worker', () => {
     ]);
   });
 
-  test('changes nothing when its span is the lease of somebody else by now', async () => {
+  test('changes nothing if its span is leased by another worker by now', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -362,7 +362,7 @@ describe('a late worker', () => {
         claimer('N', 1),
         flusher('Z', ({ leases }) => [[leases[0]!, [0]]], { stops: ['fence-leases'] }),
       ],
-      // A lone item keeps its span row through rescue and claim: only the token tells the holders apart.
+      // A lone item keeps its span row through rescue and claim: only the token distinguishes the holders.
       setup: (admin) =>
         seedMeeting(admin, {
           items: 1,
@@ -382,8 +382,8 @@ describe('a late worker', () => {
     });
   });
 
-  // Fails until the flush tells leases apart by token: it asks the fence by span id.
-  test('that claimed half of its lost lease anew, in the same span, records the new half only', async () => {
+  // Fails if the flush identifies leases by span id instead of by token.
+  test('that claims half of its lost lease again, in the same span, records the new half only', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -396,7 +396,7 @@ describe('a late worker', () => {
             await claim(engineContext.db, 'W', 1, meeting);
             const anew = meeting.claims.get('W');
             if (!anew) return;
-            // The worker ran both items under the first lease and the first of them again under the second.
+            // The worker ran both items under the first lease, and the first of them again under the second.
             const report = await flushOutcomes(
               engineContext,
               {
@@ -430,7 +430,7 @@ describe('a late worker', () => {
     });
   });
 
-  test('that gives its lease back while two of its flushes are under way loses and doubles nothing', async () => {
+  test('that returns its lease while two of its flushes run loses and duplicates nothing', async () => {
     const runs = await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -450,7 +450,7 @@ describe('a late worker', () => {
     expect(runs).toHaveLength(ordersOf(90));
   });
 
-  test('that gives back what it will not run while it flushes the rest ends with both', async () => {
+  test('that returns queued items while it flushes the others completes both', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -480,7 +480,7 @@ describe('the end of a job', () => {
       ],
     });
 
-  test('is found by exactly one of two last flushes', async () => {
+  test('is detected by exactly one of two last flushes', async () => {
     const enders = new Set<string>();
     const runs = await forEveryInterleaving({
       databaseUrl,
@@ -499,7 +499,7 @@ describe('the end of a job', () => {
     expect(enders).toEqual(new Set(['A', 'B']));
   });
 
-  test('is found by exactly one of three last flushes, in two phases', async () => {
+  test('is detected by exactly one of three last flushes, in two phases', async () => {
     await forEveryInterleaving({
       databaseUrl,
       limit: 40,
@@ -525,7 +525,7 @@ describe('the end of a job', () => {
     });
   });
 
-  test('comes although the items ended before the seal, or while it was under way', async () => {
+  test('is detected if the items are done before the seal or during it', async () => {
     const runs = await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -549,8 +549,8 @@ describe('the end of a job', () => {
     expect(runs).toHaveLength(ordersOf(70));
   });
 
-  test('does not come before the seal, even if the state said RUNNING', async () => {
-    // No move leads there today: the seal itself is the condition, not the state that usually follows from it.
+  test('is not reached before the seal, even if the state is RUNNING', async () => {
+    // No transition leads to this state today: the condition is the seal itself, not the state that usually follows.
     const runs = await forEveryInterleaving({
       databaseUrl,
       sessions: [flusher('W', ({ leases }) => [[leases[0]!, [0, 1, 2]]]), sweeping('S')],
@@ -571,7 +571,7 @@ describe('the end of a job', () => {
     expect(runs).toHaveLength(ordersOf(70));
   });
 
-  test('of an empty job is written once, whoever of the sealer and a sweep gets there', async () => {
+  test('without items is written once, by the sealer or by a sweep', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -624,7 +624,7 @@ describe('the end of a job', () => {
         expect(meeting.enders).toHaveLength(1);
         const taken = ['A.claim-finalize', 'X.expire', 'B.claim-finalize', 'A.finish-job'];
         if (taken.every((step, at) => at === 0 || startedBefore(run, taken[at - 1]!, step)))
-          expect(meeting.enders, 'who lost the lease does not write').toEqual(['B']);
+          expect(meeting.enders, 'a finalizer without the lease does not write').toEqual(['B']);
         enders.add(meeting.enders[0]!);
       },
     });
@@ -632,7 +632,7 @@ describe('the end of a job', () => {
     expect(enders).toEqual(new Set(['A', 'B']));
   });
 
-  test('waits for an ingest batch that was there before the seal, and refuses one that was not', async () => {
+  test('waits for an ingest batch that started before the seal, and a later batch is refused', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -672,9 +672,9 @@ describe('the end of a job', () => {
   });
 });
 
-describe('a statement that sees the past', () => {
-  // A policy that waits at a gate freezes a statement after its snapshot was taken and before it reads a row.
-  // Only sessions with this role meet it.
+describe('a statement with an old snapshot', () => {
+  // A policy that waits at a gate freezes a statement after it took its snapshot and before it reads a row. It applies
+  // only to sessions with this role.
   const role = `rowmill_gated_${process.pid}`;
   const atGate = `set role ${role}`;
   const gate: Session<Meeting> = {
@@ -705,7 +705,7 @@ describe('a statement that sees the past', () => {
   test.each([
     ['a part of it', 3, [[3, 6]]],
     ['all of it', 6, [[6, 8]]],
-  ])('claims only what is left when another claim took %s meanwhile', async (_what, others, left) => {
+  ])('claims only the rest if another claim took %s meanwhile', async (_what, others, left) => {
     const late = 'Gate.close B.end A.end Gate.open';
     const atOnce = (name: string, maxItems: number, prepare: string): Session<Meeting> =>
       steppedSession({
@@ -732,7 +732,7 @@ describe('a statement that sees the past', () => {
     expect(runs.find(({ order }) => order === late)?.blocked).toEqual(['B.end']);
   });
 
-  describe('and looks for the end of the job, as in seed 001,', () => {
+  describe('that checks for the end of the job, as in seed 001,', () => {
     const options = {
       databaseUrl,
       sessions: [
@@ -758,8 +758,8 @@ describe('a statement that sees the past', () => {
       },
     };
 
-    test('leaves it to the one who committed last, in the order of the seed', async () => {
-      // s2-1 is done and counts with a frozen snapshot; s2-4 commits the last row and looks before s2-1 answers.
+    test('leaves it to the session that commits last, in the order of the seed', async () => {
+      // s2-1 is done and counts with a frozen snapshot; s2-4 commits the last row and checks before s2-1 answers.
       const only =
         's2-1.commit Gate.close s2-1.begin-finalizing s2-4.fence-leases s2-4.commit s2-4.begin-finalizing Gate.open s2-1.end s2-4.end';
       const [run] = await forEveryInterleaving({
@@ -773,14 +773,14 @@ describe('a statement that sees the past', () => {
       expect(run!.blocked).toEqual(['s2-1.begin-finalizing']);
     });
 
-    test('ends it exactly once in every other order too', async () => {
+    test('finishes it exactly once in every other order too', async () => {
       const runs = await forEveryInterleaving({ ...options, limit: 60 });
       expect(runs).toHaveLength(ordersOf(60));
     });
   });
 });
 
-describe('several leases at once', () => {
+describe('several leases', () => {
   const twoLeases = (admin: pg.Client) =>
     seedMeeting(admin, {
       items: 8,
@@ -821,14 +821,14 @@ describe('several leases at once', () => {
     });
   });
 
-  // Fails until the renewal locks its spans in span order, as the fence does.
+  // Fails if the renewal does not lock its spans in span order, as the fence does.
   test('are renewed, the newest span first, and flushed without a deadlock', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
         holder('X', ({ leases }) => leases[1]!),
-        // The keeper names leases in the order of their claims, which is not the order of span ids, and with
-        // statistics the planner locks them in that order.
+        // The keeper passes leases in the order of their claims, which is not the order of span ids. With statistics
+        // the planner locks them in that order.
         renewer('K', ({ leases }) => leases.toReversed(), { stops: [] }),
         flusher(
           'F',
@@ -852,7 +852,8 @@ describe('several leases at once', () => {
     });
   });
 
-  // Fails until a rescue settles its leases in the order of job and phase: error groups are locked in lease order.
+  // Fails if a rescue does not process its leases in the order of job and phase: error groups are locked in lease
+  // order.
   test('of two dead workers are failed by two rescues without a deadlock', async () => {
     const [first, second] = [newId(), newId()];
     const lone = (seq: number, phase: number, workerId: string) =>

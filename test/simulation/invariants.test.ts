@@ -1,4 +1,4 @@
-// The oracle itself: a sound job passes, and each way to break it by hand is named.
+// Tests the checker itself: a sound job passes, and each kind of corruption is reported.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkInvariants } from '../support/invariants.ts';
@@ -27,7 +27,7 @@ async function finishedJob(): Promise<{ jobId: string }> {
   return job;
 }
 
-test('a job that is open, and one that ended, hold', async () => {
+test('an open and a finished job pass', async () => {
   expect(await checkInvariants(client, (await openJob()).jobId, { afterSweep: true })).toEqual([]);
   expect(await checkInvariants(client, (await finishedJob()).jobId, { afterSweep: true })).toEqual([]);
 });
@@ -44,7 +44,7 @@ test.each([
     'item 4 is in 2 spans',
   ],
   [
-    'an ended item in a span',
+    'a finished item in a span',
     `update spans set items = '{[1,5)}', item_count = 4 where items = '{[2,5)}'`,
     'item 1, which has a result',
   ],
@@ -87,7 +87,7 @@ test.each([
     `insert into summaries select job_id, 1, 'DONE', 9, '{}', '[]', '{}' from jobs`,
     'has a summary and the job is RUNNING',
   ],
-  ['an end with spans', `update jobs set state = 'FINALIZING'`, 'is FINALIZING and has spans'],
+  ['a finished job with spans', `update jobs set state = 'FINALIZING'`, 'is FINALIZING and has spans'],
 ])('an open job with %s is reported', async (_what, damage, violation) => {
   const { jobId } = await openJob();
   await client.query('delete from results where job_id <> $1', [jobId]);
@@ -106,7 +106,7 @@ test.each([
     'says 1 ERROR, a recount says 0',
   ],
   [
-    'that nobody ended',
+    'that no process finished',
     `update jobs set state = 'RUNNING'; delete from summaries`,
     'still RUNNING after a sweep',
   ],

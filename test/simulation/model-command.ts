@@ -1,5 +1,5 @@
-// What the commands of the model-based run have in common: each does something to the job and to its model, and then
-// every item of the database must be where the model says. Counts what was seen, so that a run cannot become blind.
+// Common parts of the commands of the model-based run. Each command changes the job and its model, and then every item
+// of the database must match the model. Counts the situations reached, so that a run that reaches none is noticed.
 import type fc from 'fast-check';
 import type pg from 'pg';
 import { expect } from 'vitest';
@@ -16,13 +16,13 @@ export interface Real {
   context: EngineContext;
   client: pg.Client;
   jobId: string;
-  /** Finalizers that stand still, by the number that the model knows them by. */
+  /** Halted finalizers, by their number in the model. */
   endings: Map<number, HaltedCall<boolean>>;
 }
 
 export const WORKERS = [newId(), newId(), newId()];
 
-/** How often each command ran, and each situation that the run is for was seen after one. */
+/** How often each command ran, and how often each situation of interest occurred after one. */
 export const seen = new Map<string, number>();
 
 export function see(what: string): void {
@@ -41,9 +41,9 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
   'a span with an old and a new token': ({ held, dead }) =>
     held.some((lease) => dead.some((other) => other.spanId === lease.spanId)),
   'outcomes that came too late': ({ fenced }) => fenced > 0,
-  'everything ended, the job not': (model) =>
+  'all items done, the job not': (model) =>
     model.sealed && model.state === 'RUNNING' && openSeqs(model).length === 0,
-  'everything ended, the job paused': (model) =>
+  'all items done, the job paused': (model) =>
     model.sealed && model.state === 'PAUSED' && openSeqs(model).length === 0,
   'a lease of a paused job': ({ state, held }) => state === 'PAUSED' && held.length > 0,
   'items that a trial holds': ({ items }) => items.some(({ place }) => place?.held),
@@ -59,14 +59,16 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
   'a lease of a job that is being cancelled': ({ state, held }) => state === 'CANCELLING' && held.length > 0,
   'cancelled with results': ({ state, items }) =>
     state === 'CANCELLED' && items.some(({ results }) => results.at(-1)!.status !== 'CANCELLED'),
-  'a result given back by a cancellation': ({ state, generation, items }) =>
+  'a result restored by a cancellation': ({ state, generation, items }) =>
     state === 'CANCELLED' &&
     generation > 1 &&
     items.some(({ results }) => results.at(-1)!.generation < generation),
-  'an ending that nobody holds': ({ state, ending }) => state === 'FINALIZING' && ending === null,
-  'an ending that somebody holds': ({ state, ending }) => state === 'FINALIZING' && ending?.expired === false,
-  'an ending that expired': ({ state, ending }) => state === 'FINALIZING' && ending?.expired === true,
-  'a finalizer that lost the ending': ({ endings, ending }) => endings.some(({ id }) => id !== ending?.id),
+  'a finalizing job without a holder': ({ state, ending }) => state === 'FINALIZING' && ending === null,
+  'a finalizing job with a holder': ({ state, ending }) =>
+    state === 'FINALIZING' && ending?.expired === false,
+  'a finalizing job with an expired holder': ({ state, ending }) =>
+    state === 'FINALIZING' && ending?.expired === true,
+  'a finalizer that lost its lease': ({ endings, ending }) => endings.some(({ id }) => id !== ending?.id),
   'a finalizer of an older generation': ({ endings, generation }) =>
     endings.some((each) => each.generation < generation),
   'two generations at work': ({ state, items }) =>
@@ -75,15 +77,15 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
   'the third generation or a later one': ({ generation }) => generation > 2,
   'a lost lease of an older generation': ({ dead, generation }) =>
     dead.some((lease) => lease.generation < generation),
-  'an item that begins at the second phase again': ({ items, generation }) =>
+  'an item that restarts at the second phase': ({ items, generation }) =>
     items.some(
       ({ place, outputs }) => place?.phase === LAST_PHASE && outputs.at(-1)!.generation < generation,
     ),
   'an edited item at work': ({ items }) => items.some(({ place, words }) => place?.token && words.length > 1),
   'an item that was edited twice': ({ items }) => items.some(({ words }) => words.length > 2),
   'a contribution that was taken back': ({ counters }) => counters.takenBack > 0,
-  'a contribution that was void when it was to be taken back': ({ counters }) => counters.void > 0,
-  'an item that waits again and counts': ({ items, generation }) =>
+  'a contribution that was void before it was taken back': ({ counters }) => counters.void > 0,
+  'an item that waits again and still counts': ({ items, generation }) =>
     items.some(
       ({ place, counted }) => place !== null && counted.some((each) => each.generation < generation),
     ),
@@ -132,7 +134,7 @@ export const always = (): boolean => true;
 export const holdsAny = (model: Model): boolean => model.held.length > 0;
 export const pick = <T>(list: T[], at: number): T => list[at % list.length]!;
 
-/** What becomes of an item is where it waits, how it ended last, and what it is run with. */
+/** Compares each item with its model: where it waits, its newest result, and its input. */
 export async function expectAgreement(model: Model, { client, jobId }: Real): Promise<void> {
   const { rows } = await client.query<Record<string, unknown>>({
     name: 'places',
@@ -174,8 +176,8 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
     })),
   );
   const sums = countedSums(model);
-  expect(counted, 'what is counted').toEqual(sums);
-  expect(entities, 'what is counted of entities').toEqual(entitySums(sums));
+  expect(counted, 'counter entries').toEqual(sums);
+  expect(entities, 'counter entities').toEqual(entitySums(sums));
   expect(job, 'the job').toEqual({
     state,
     generation,
@@ -183,7 +185,7 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
     sealed,
     cancelled,
     trial,
-    // A cancellation leaves the token until the job ends anew; the state is the fence meanwhile.
+    // A cancellation keeps the token until the job is finalized again; meanwhile the state is the fence.
     isHeld: state === 'CANCELLING' ? expect.any(Boolean) : model.ending !== null,
     groups: failedGroups(model),
     fenced,
@@ -201,7 +203,7 @@ function entitySums(sums: Record<string, number>): Record<string, number> {
   return entities;
 }
 
-/** How many items ended last with which error. */
+/** Number of items per error of their newest result. */
 function failedGroups({ items }: Model): Record<string, number> {
   const groups: Record<string, number> = {};
   for (const { place, results } of items) {

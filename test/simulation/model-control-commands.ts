@@ -1,5 +1,5 @@
-// Commands of the model-based run that the owner of a job gives, the steps of its ending, and the processes that die
-// between two of them.
+// Commands of the model-based run for the owner of a job, the steps of a finalization, and processes that die between
+// two of them.
 import { expect } from 'vitest';
 import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import { rangesOf } from '../../src/core/items/seq-ranges.ts';
@@ -33,7 +33,7 @@ import {
 } from './model-job.ts';
 import { workOffClaimable } from './model-worker-commands.ts';
 
-/** What is refused when the job is over is not asked for each time. */
+/** Actions on a finished job are always refused, so most are skipped. */
 const isSeldomOver =
   (at: number) =>
   (model: Model): boolean =>
@@ -47,7 +47,7 @@ export const pauseIt = (at = 0): Command =>
     else expect(await pauseJob(context, jobId)).toBe(paused);
   });
 
-/** The last items end while the job is paused: nobody but the resume ends the job. */
+/** The last items complete while the job is paused: only the resume finishes the job. */
 export const pauseAtLast = (): Command =>
   new Command(
     'pauseAtLast',
@@ -70,7 +70,7 @@ export const resumeIt = (at = 0): Command =>
     if (resumed && resumed.released > 0) see('the release of a trial');
   });
 
-// Cancelling, whole and in steps.
+// Cancelling, in one call and in steps.
 
 export const cancelIt = (at = 0): Command =>
   new Command(`cancel(${at})`, isSeldomOver(at), async (model, { context, jobId }) => {
@@ -88,7 +88,7 @@ export const beginCancel = (at = 0): Command =>
     expect(await beginCancellingRow(context.db, jobId)).toBe(beginCancelling(model));
   });
 
-/** The same, while the files are being written. */
+/** The same during the writing of the files. */
 export const cancelEnding = (): Command =>
   new Command(
     'cancelEnding',
@@ -96,7 +96,7 @@ export const cancelEnding = (): Command =>
     (model, real) => beginCancel().run(model, real),
   );
 
-/** One more step of whoever cancels: up to so many items, span by span, as only the database knows. */
+/** One more step of a cancellation: up to `count` items, span by span; only the database knows which. */
 export const cancelSome = (count: number): Command =>
   new Command(
     `cancelSome(${count})`,
@@ -122,9 +122,9 @@ export const cancelSome = (count: number): Command =>
     },
   );
 
-// The end, step by step.
+// Finalizing, step by step.
 
-/** Somebody who dies right after he moved the job to its end. */
+/** A process that dies right after it moved the job to FINALIZING. */
 export const beginEnd = (): Command =>
   new Command(
     'beginEnd',
@@ -134,10 +134,10 @@ export const beginEnd = (): Command =>
     },
   );
 
-/** Before the files are written, or while they are. */
+/** The halt is before the files are written, or while they are. */
 export type HaltAt = 'claim-finalize' | 'read-job';
 
-/** A finalizer that takes the ending and stands still. */
+/** A finalizer that claims the finalize lease and halts. */
 export const takeEnding = (haltAt: HaltAt): Command =>
   new Command(
     `takeEnding(${haltAt})`,
@@ -147,7 +147,7 @@ export const takeEnding = (haltAt: HaltAt): Command =>
         finalizeJob(context, real.jobId),
       );
       if (!canTakeEnding(model)) {
-        // It stands where it was told that another holds the ending; or it has ended.
+        // It halted after another finalizer was found, or has returned.
         expect(await call.goOn()).toBe(false);
         return;
       }
@@ -173,7 +173,7 @@ export const expireEnding = (): Command =>
     },
   );
 
-/** Only the holder of the ending ends the job, and only its own generation. */
+/** Only the holder of the finalize lease finishes the job, and only its own generation. */
 export const goOnEnding = (at: number): Command =>
   new Command(
     `goOnEnding(${at})`,
@@ -207,13 +207,13 @@ function forgetEnding(model: Model, id: number): void {
 
 export interface ReprocessPlan {
   statuses: ItemStatus[] | 'all' | null;
-  /** Numbers that choose items, round robin. */
+  /** Numbers that select items, round robin. */
   seqs: number[] | null;
   edits: number[];
   includePermanent: boolean;
   maxAttempts: number | null;
   from: string | null;
-  /** A second click, on a generation that is gone. */
+  /** A second click, on an earlier generation. */
   isLate: boolean;
 }
 
@@ -236,7 +236,7 @@ function requestOf(plan: ReprocessPlan, model: Model): ReprocessRequest {
   };
 }
 
-/** Somebody who believes that the job is over: nothing is opened before it has its summary. */
+/** A client that assumes the job is finished: no generation is opened before the summary exists. */
 export const openTooEarly = (): Command =>
   new Command(
     'openTooEarly',
@@ -256,7 +256,7 @@ export const reprocessIt = (plan: ReprocessPlan): Command =>
     async (model, { context, jobId }) => {
       const request = requestOf(plan, model);
       if (model.state === 'FINALIZING' && finalize(model)) see('a reprocess that ends the job first');
-      // Somebody is at the ending, or something runs.
+      // A finalizer holds the lease, or items are running.
       const impatient = {
         ...context,
         settings: { ...context.settings, reprocessWaitMs: IMPATIENT_MS },
@@ -267,7 +267,7 @@ export const reprocessIt = (plan: ReprocessPlan): Command =>
     },
   );
 
-/** A reprocess that waits for somebody who is at the ending, and gets there. */
+/** A reprocess that waits for a running finalizer, until that one has finished. */
 export const reprocessWhileEnding = (plan: ReprocessPlan): Command =>
   new Command(
     `reprocessWhileEnding(${JSON.stringify(plan)})`,
@@ -280,7 +280,7 @@ export const reprocessWhileEnding = (plan: ReprocessPlan): Command =>
       const waiting = await HaltedCall.start(context, 'claim-finalize', (halting) =>
         reprocessJob(halting, jobId, request),
       );
-      expect(waiting.isHalted, 'it tried to help').toBe(true);
+      expect(waiting.isHalted, 'it tried to finalize').toBe(true);
       forgetEnding(model, id);
       expect(await endings.get(id)!.goOn()).toBe(true);
       end(model);
@@ -296,7 +296,7 @@ async function reprocessAndCompare(
   const isRefused =
     !canReprocess(model) ||
     (request.ifGeneration !== undefined && request.ifGeneration !== model.generation) ||
-    // Rows that have not ended are not edited.
+    // Unfinished rows cannot be edited.
     request.edits?.some(({ seq }) => model.items[seq]!.place !== null) === true;
   const wasCancelled = model.cancelled;
   const wasPaused = model.state === 'PAUSED';

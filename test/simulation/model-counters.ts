@@ -1,6 +1,6 @@
-// What the items of the model count, pure: which contributions count follows from the results that items have. An item that
-// ran a phase again counts what it counted this time, one that ended counts nothing of later phases, and what was replaced
-// no longer counts.
+// The counters of the model, pure: the results of the items decide which contributions count. An item that ran a phase
+// again counts by its new run, a finished item counts nothing of later phases, and a replaced contribution no longer
+// counts.
 import { type Contribution, defineCounter } from '../../src/core/items/counter.ts';
 import type { RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import type { Model, ModelItem } from './model-job.ts';
@@ -17,12 +17,12 @@ export interface ModelContribution {
   generation: number;
   phase: number;
   key: string;
-  /** Of the entry, when it was written. */
+  /** The epoch of the entry at the time of writing. */
   epoch: number;
   number: number;
 }
 
-/** Nothing, one or two entities, or a replacement; another choice in the next generation. */
+/** Nothing, one or two entities, or a replacement; different in the next generation. */
 export function contributionsOf(seq: number, phase: number, generation: number): Contribution[] {
   const contribution = (at: number, mode: Contribution['mode'] = 'add'): Contribution => ({
     counter: COUNTER.name,
@@ -43,7 +43,7 @@ export function takeBack(model: Model, item: ModelItem, fromPhase: number, toPha
   for (const { key, epoch } of taken) model.counters[epoch === model.epochs[key] ? 'takenBack' : 'void'] += 1;
 }
 
-/** The outcomes of one flush that were recorded: items in their order, as the documentation says. */
+/** Applies the recorded outcomes of one flush, in item order, as documented. */
 export function applyCounted(
   model: Model,
   { phase, generation }: { phase: number; generation: number },
@@ -62,7 +62,7 @@ export function applyCounted(
   }
 }
 
-/** What every entry has: "scope/entity" to its number. */
+/** The number of every entry, by "scope/entity". */
 export function countedSums({ items, epochs }: Model): Record<string, number> {
   const sums = Object.fromEntries(Object.keys(epochs).map((key) => [key, 0]));
   for (const { key, epoch, number } of items.flatMap(({ counted }) => counted))

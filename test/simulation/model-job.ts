@@ -1,5 +1,5 @@
-// The model of a job, pure: what every item is doing, by the rules that the documentation gives, without spans,
-// statements or locks. Commands tell it what happened; the database must then say the same.
+// The model of a job, pure: the state of every item by the documented rules, without spans, statements or locks.
+// Commands apply events to it, and the database must then agree.
 
 import { addFailure, NO_FAILURES } from '../../src/core/errors/failure-counts.ts';
 import { type ErrorClass, ITEM_STATUSES, type ItemStatus } from '../../src/core/items/outcome.ts';
@@ -13,11 +13,11 @@ import { type ModelContribution, takeBack } from './model-counters.ts';
 
 export const PHASES = ['first', 'second'];
 export const LAST_PHASE = PHASES.length - 1;
-/** Small, so that a run comes to them. */
+/** Small, so that a run reaches them. */
 export const EMIT_BOUNDS = { emitMaxDepth: 2, emitMaxItems: 14 };
 const MAX_ATTEMPTS_EVER = 50;
 
-/** Where an item waits, or is held by a worker. */
+/** Where an item waits or is leased. */
 export interface Place {
   generation: number;
   phase: number;
@@ -27,7 +27,7 @@ export interface Place {
   priority: number;
   /** Waits for a retry that is not due. */
   delayed: boolean;
-  /** Held back by a trial. */
+  /** Held by a trial. */
   held: boolean;
   token: string | null;
 }
@@ -38,25 +38,25 @@ export interface ModelResult {
   attempt: number;
   status: ItemStatus;
   errorClass: ErrorClass | null;
-  /** The result, or why there is none. */
+  /** The result or the error. */
   text: string | null;
 }
 
 export interface ModelItem {
   key: string | null;
   depth: number;
-  /** What it is run with: the last one counts. */
+  /** Inputs; the last one is current. */
   words: { generation: number; word: string }[];
-  /** Of the first phase, oldest first. */
+  /** Outputs of the first phase, oldest first. */
   outputs: { generation: number; json: string }[];
   results: ModelResult[];
-  /** What counts of it, or was replaced since. */
+  /** Its contributions, including replaced ones. */
   counted: ModelContribution[];
-  /** Null when it has ended. */
+  /** Null when it is finished. */
   place: Place | null;
 }
 
-/** What a worker remembers of a lease, whether or not the database agrees. */
+/** A lease as the worker remembers it, whether or not the database agrees. */
 export interface ModelLease {
   spanId: number;
   token: string;
@@ -67,7 +67,7 @@ export interface ModelLease {
   crashes: number;
   priority: number;
   generation: number;
-  /** Items the worker has not recorded. */
+  /** Items without a recorded outcome. */
   seqs: number[];
   expired: boolean;
 }
@@ -97,22 +97,22 @@ export interface Model {
   trial: number | null;
   generation: number;
   hasEdits: boolean;
-  /** Leases the database knows. */
+  /** Leases that the database knows. */
   held: ModelLease[];
-  /** Leases that were lost or given back: zombies may still use their tokens. */
+  /** Lost or returned leases: zombies may still use their tokens. */
   dead: ModelLease[];
   fenced: number;
   emitted: { stored: number; known: number; twiceInFlush: number; tooDeep: number; tooMany: number };
-  /** Finalizers that stand still, by number, and the generation they are at. */
+  /** Halted finalizers, by number, with their generation. */
   endings: { id: number; generation: number }[];
-  /** Who holds the ending, alive or not; null: nobody. */
+  /** The holder of the finalize lease, alive or not; null: none. */
   ending: { id: number; expired: boolean } | null;
   summaries: ModelSummary[];
-  /** Generations that had not ended when the next was opened: they have no summary of their own. */
+  /** Generations that were not finished when the next one was opened: they have no summary. */
   continued: number[];
-  /** How often each entry of the counter was replaced. */
+  /** How often each counter entry was replaced. */
   epochs: Record<string, number>;
-  /** Contributions that were taken back, and those that a replacement had voided before. */
+  /** Numbers of contributions taken back, and of those that a replacement had already voided. */
   counters: { takenBack: number; void: number };
 }
 
@@ -139,7 +139,7 @@ export function newModel({ hold, trial }: { hold: boolean; trial: number | null 
   };
 }
 
-// Looking.
+// Queries.
 
 const CLAIMABLE: readonly JobState[] = ['INGESTING', 'QUEUED', 'RUNNING'];
 
@@ -150,7 +150,7 @@ export const takesItems = ({ sealed, state }: Model): boolean =>
   !sealed && (state === 'INGESTING' || state === 'PAUSED');
 export const wordOf = (item: ModelItem): string => item.words.at(-1)!.word;
 
-/** Places where something can be claimed now. */
+/** Places of the items that can be claimed now. */
 export function claimablePlaces(model: Model): Place[] {
   if (!CLAIMABLE.includes(model.state)) return [];
   return model.items.flatMap(({ place }) =>
@@ -194,7 +194,7 @@ export interface WantedChild {
   parentSeq: number;
 }
 
-/** The children of one flush: each key once per job, within the bounds, by priority. */
+/** Adds the children of one flush: each key once per job, within the bounds, by priority. */
 export function addChildren(model: Model, generation: number, wanted: WantedChild[]): void {
   const { items, emitted } = model;
   const known = new Set(items.map((item) => item.key));
@@ -265,7 +265,10 @@ function expireLeases(model: Model, leases: ModelLease[]): number {
   );
 }
 
-/** A lone item is blamed for the crash; in company the first one counts once. The number of items that failed. */
+/**
+ * A lone item is blamed for the crash; for several items only the first crash counts. Returns the number of failed
+ * items.
+ */
 export function crashLeases(model: Model, leases: ModelLease[]): number {
   let failed = 0;
   for (const lease of leases) {
@@ -309,7 +312,7 @@ export function pause(model: Model): boolean | null {
   return true;
 }
 
-/** One stop is lifted at a time. Null: refused. */
+/** Lifts one stop at a time. Null: refused. */
 export function resume(model: Model): { changed: boolean; state: JobState; released: number } | null {
   if (model.state === 'PAUSED') {
     const state = !model.sealed ? 'INGESTING' : model.started ? 'RUNNING' : 'QUEUED';
@@ -336,7 +339,9 @@ export function beginCancelling(model: Model): boolean {
   return true;
 }
 
-/** What an item had before is given back; only what never ended is CANCELLED. Leases that lose an item are lost. */
+/**
+ * Items get their earlier result back; only items that never had one are CANCELLED. Leases that lose an item are lost.
+ */
 export function cancelSeqs(model: Model, seqs: number[]): void {
   const taken = new Set(seqs);
   for (const lease of [...model.held]) {
@@ -358,7 +363,7 @@ export function cancelRest(model: Model): void {
   finish(model);
 }
 
-// The end.
+// Finalizing.
 
 export function beginFinalizing(model: Model): boolean {
   const { state, sealed } = model;
@@ -372,7 +377,7 @@ export function beginFinalizing(model: Model): boolean {
 export const canTakeEnding = ({ state, ending }: Model): boolean =>
   state === 'FINALIZING' && (ending === null || ending.expired);
 
-/** Somebody looked for the end, and goes on to it. */
+/** Checks for the end of the job, and finalizes it. */
 export function finish(model: Model): void {
   if (beginFinalizing(model)) finalize(model);
 }
@@ -426,11 +431,11 @@ const isPermanent = ({ errorClass }: ModelResult): boolean =>
   errorClass === 'permanent' || errorClass === 'invalid';
 const attemptsOf = ({ results }: ModelItem): number => results.reduce((sum, { attempt }) => sum + attempt, 0);
 
-/** All rows of a paused job are there: those that have ended can be run again. */
+/** A sealed, paused job has all its rows: finished ones can be reprocessed. */
 export const canReprocess = (model: Model): boolean =>
   isFinished(model) || (model.state === 'PAUSED' && model.sealed);
 
-/** On a finished or a paused job. Null: nothing is left to do. */
+/** For a finished or paused job. Null: nothing to do. */
 export function reprocess(model: Model, request: ReprocessRequest): OpenedGeneration | null {
   const edits = new Map((request.edits ?? []).map(({ seq, input }) => [seq, input as { word: string }]));
   const onlyEdits = edits.size > 0 && request.statuses === undefined && request.seqs === undefined;
@@ -467,7 +472,7 @@ export function reprocess(model: Model, request: ReprocessRequest): OpenedGenera
   return { generation, selected: taken.length, leftOut };
 }
 
-/** Each time that it was not found there with this input a strategy had its turn. */
+/** One strategy was tried for each time it was not found in this phase with this input. */
 function triedBefore({ results, words }: ModelItem, phase: number): string {
   const editedIn = words.length > 1 ? words.at(-1)!.generation : 0;
   const tried = results.filter(
@@ -476,7 +481,7 @@ function triedBefore({ results, words }: ModelItem, phase: number): string {
   return tried === 0 ? NO_FAILURES : `tried=${tried}`;
 }
 
-/** Where it failed, or where it is told to; but never with an output that was made from an older input. */
+/** The phase it failed in or the requested one, but never with an output of an older input. */
 function startPhase({ results, outputs, words }: ModelItem, from: string | undefined): number {
   const { status, phase } = results.at(-1)!;
   const wanted = from === undefined ? (endedWell(status) ? 0 : phase) : PHASES.indexOf(from);

@@ -1,4 +1,4 @@
-// Commands of the model-based run that workers and the sweep give: they claim, record, stall, die and come back too late.
+// Commands of the model-based run for workers and the sweep: they claim, record, stall, die and return too late.
 import { expect } from 'vitest';
 import { formatRanges, rangesOf } from '../../src/core/items/seq-ranges.ts';
 import {
@@ -91,8 +91,8 @@ interface ClaimPlan {
 }
 
 /**
- * Of the phase where something waits, or of the first when nothing does. With a byte bound of 1 only one item comes
- * along, and the worker gives back the others.
+ * Claims from the phase of a waiting item, or from the first phase if none waits. With a byte bound of 1 only one item
+ * is returned, and the worker returns the others.
  */
 export const claim = (worker: number, at: number, maxItems: number, maxBytes: number): Command =>
   new Command(
@@ -102,7 +102,7 @@ export const claim = (worker: number, at: number, maxItems: number, maxBytes: nu
       claimFor(model, real, { ...claimAt(model, at), worker: WORKERS[worker]!, maxItems, maxBytes }),
   );
 
-/** A worker that has not heard of edits, or believes in some that are not there: nothing comes. */
+/** A worker that does not know of edits, or assumes edits that do not exist, gets nothing. */
 export const claimUnaware = (at: number): Command =>
   new Command(
     `claimUnaware(${at})`,
@@ -150,7 +150,7 @@ export async function claimFor(model: Model, { context, jobId }: Real, plan: Cla
     place.crashes === crashes &&
     place.priority === priority;
   const alike = claimable.filter(isAlike);
-  // Suspects come span by span, and the model knows no spans.
+  // Suspects are claimed span by span, and the model has no spans.
   if (suspects) expect(claimed!.itemCount).toBeLessThanOrEqual(Math.min(maxItems, alike.length));
   else expect(claimed!.itemCount, 'claimed items').toBe(Math.min(maxItems, alike.length));
   const seqs = items.map((item) => item.seq);
@@ -202,13 +202,13 @@ export type OutcomeName =
 export type Emits = { key: number; priority: number }[];
 
 export interface FlushPlan {
-  /** Which lease: its worker flushes all it has of that phase. */
+  /** Selects the lease; its worker flushes all its outcomes of that phase. */
   at: number;
-  /** For each item of the worker's leases, round robin: what became of it; null if it still runs. */
+  /** For each item of the worker's leases, round robin: its outcome; null if it still runs. */
   outcomes: (OutcomeName | null)[];
-  /** For each item that came through, round robin: what it emitted. */
+  /** For each completed item, round robin: the items it emitted. */
   emits: Emits[];
-  /** How the worker fares afterwards: it looks for the end, it dies before, or it sends the flush a second time. */
+  /** The worker's next action: it checks for the end of the job, dies before that, or sends the flush a second time. */
   afterwards: 'finish' | 'die' | 'repeat';
 }
 
@@ -331,7 +331,7 @@ export async function flushRecorded(
   model.fenced += expected.fenced;
   expect(report).toMatchObject(expected);
   if (expected.recorded > 0 && openSeqs(model).length === 0)
-    expect(report.mayFinish, 'the flush that left nothing open says so').toBe(true);
+    expect(report.mayFinish, 'the last flush returns that nothing is open').toBe(true);
 
   if (afterwards === 'die') return;
   if (afterwards === 'repeat') {
@@ -343,9 +343,9 @@ export async function flushRecorded(
   finish(model);
 }
 
-// Tokens that are lost.
+// Lost tokens.
 
-/** A flush, a renewal and a release with a token that is no longer the lease's: all without effect. */
+/** A flush, a renewal and a release with an outdated token: all without effect. */
 export const zombie = (at: number): Command =>
   new Command(
     `zombie(${at})`,
@@ -360,7 +360,7 @@ export const zombie = (at: number): Command =>
     },
   );
 
-/** The second flush of the same item under a new id: the lease is alive, the item is not in it. */
+/** The second flush of the same item under a new id: the lease is alive, but no longer contains the item. */
 export const recordTwice = (at: number): Command =>
   new Command(`recordTwice(${at})`, holdsAny, async (model, real) => {
     const lease = pick(model.held, at);
@@ -396,7 +396,7 @@ export const release = (at: number): Command =>
     forgetLease(model, lease);
   });
 
-// Deaths, and what is done about them.
+// Deaths and rescues.
 
 export const expire = (at: number): Command =>
   new Command(`expire(${at})`, holdsAny, async (model, { client, jobId }) => {
@@ -414,13 +414,13 @@ export const rescue = (ofJob: boolean): Command =>
     expect(rescued).toEqual(crashExpired(model));
   });
 
-/** Its parent saw it end: all its leases are lost, expired or not. */
+/** Its parent saw it exit: all its leases are lost, expired or not. */
 export const killWorker = (worker: number): Command =>
   new Command(`killWorker(${worker})`, holdsAny, (model, real) =>
     killAndRescue(model, real, WORKERS[worker]!),
   );
 
-/** A worker that dies of the one item it took. */
+/** A worker that dies because of the one item it claimed. */
 export const dieOfOneItem = (worker: number): Command =>
   new Command(
     `dieOfOneItem(${worker})`,
@@ -475,7 +475,7 @@ export const letRetriesComeDue = (): Command =>
     },
   );
 
-/** Works off all that can be claimed, alone. */
+/** Completes all claimable items, alone. */
 export async function workOffClaimable(
   model: Model,
   real: Real,

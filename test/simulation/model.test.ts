@@ -1,7 +1,7 @@
-// A job against its model: random commands of workers that claim, record, stall, die and come back too late, of owners
-// that pause, cancel and reprocess, and of processes that die on the way to the end. After every command each item must
-// be where the model says, and the invariants must hold. At last everything is worked off, and every generation must
-// have the summary of the model.
+// A job against its model: random commands of workers that claim, record, stall, die and return too late, of owners
+// that pause, cancel and reprocess, and of processes that die during finalization. After every command each item must
+// match the model and the invariants must hold. At the end all items are completed, and every generation must have the
+// summary of the model.
 //
 // Replay a failure with FC_SEED, FC_PATH and FC_REPLAY_PATH as printed.
 import fc from 'fast-check';
@@ -74,7 +74,10 @@ const RUNS = depth(40, 300);
 const QUICK_SEED = 14;
 const MAX_COMMANDS = 160;
 const FIRST_ITEMS = 6;
-/** Of each command and situation in a full run. The rarest come about fifteen times: none at all is no accident. */
+/**
+ * For each command and situation in a full run. The rarest occur about fifteen times, so zero means that a run does
+ * not reach them.
+ */
 const FEWEST = 1;
 
 const database = useTestDatabase();
@@ -93,7 +96,7 @@ afterAll(() => client.end());
 
 type WorkOffPlan = Pick<FlushPlan, 'outcomes' | 'emits' | 'afterwards'>;
 
-/** Brings the job to its end from wherever it is; a worker that died before it looked for the end leaves it to the sweep. */
+/** Finishes the job from any state; if a worker died before it checked for the end, the sweep finishes it. */
 const workOff = (plan: WorkOffPlan): Command =>
   new Command(`workOff(${JSON.stringify(plan)})`, always, async (model, real) => {
     while (!isFinished(model)) {
@@ -102,7 +105,10 @@ const workOff = (plan: WorkOffPlan): Command =>
     }
   });
 
-/** The same, by workers that all die on the way to the end: the last after its first step, or with the ending in hand. */
+/**
+ * The same with workers that all die before the job is finished: the last one after its first step, or with the
+ * finalize lease.
+ */
 const workOffToEnding = (plan: WorkOffPlan, haltAt: HaltAt | null): Command =>
   new Command(
     `workOffToEnding(${JSON.stringify(plan)}, ${haltAt})`,
@@ -228,7 +234,7 @@ const COMMAND_NAMES = `
   expireEnding goOnEnding dieEnding openTooEarly reprocess reprocessWhileEnding workOff workOffToEnding`
   .trim()
   .split(/\s+/);
-/** Seen by the commands themselves. */
+/** Reported by the commands themselves. */
 const SEEN_INSIDE = [
   'the release of a trial',
   'the takeover of an ending',
@@ -248,11 +254,11 @@ const SEEN_INSIDE = [
 ];
 
 test(
-  'a job is always where its model is, whatever is done to it, and every generation ends with the summary of the model',
+  'a job always matches its model, whatever happens, and every generation ends with the summary of the model',
   LONG,
   async () => {
     const { FC_SEED, FC_PATH, FC_REPLAY_PATH, FC_RUNS } = process.env;
-    // The same jobs each time in `npm test`, others each time in the deep lane.
+    // The same jobs on every `npm test`, different ones in the deep lane.
     const drawn = isDeep ? (Date.now() ^ process.pid) | 0 : QUICK_SEED;
     const seed = FC_SEED === undefined ? drawn : Number(FC_SEED);
     console.log(`model run: FC_SEED=${seed}${FC_PATH === undefined ? '' : ` FC_PATH=${FC_PATH}`}`);
@@ -273,7 +279,7 @@ test(
       anyCommands,
       fc.constantFrom('finish' as const, 'die' as const),
       async ({ first, hold, trial, outputs }, drawn, afterwards) => {
-        // What a failed run left would be rescued and swept in the next one.
+        // Leftovers of a failed run would be rescued and swept in this one.
         await client.query(
           `delete from spans; delete from jobs; delete from counter_contributions; delete from counter_entries;
          delete from counter_entities; delete from counter_scopes; delete from counter_scope_deltas`,
@@ -306,7 +312,7 @@ test(
       ...(FC_PATH === undefined ? {} : { path: FC_PATH }),
     });
     console.log(`model run: ${ran} jobs; ${[...seen].map(([what, times]) => `${what} ${times}`).join(', ')}`);
-    // A run that never came to what it is for has shown nothing.
+    // A run that misses a situation has not tested it.
     const rare = [...COMMAND_NAMES, ...SITUATION_NAMES, ...SEEN_INSIDE].filter(
       (what) => (seen.get(what) ?? 0) < FEWEST,
     );

@@ -1,6 +1,6 @@
-// Every order in which a reprocess can meet an ending, another reprocess, a cancellation, a flush that comes too late, a
-// sweep, the ledger folder and claims, on real connections. Whatever came first: each generation that ended has one
-// summary, nothing is lost, and the counts are those of a recount.
+// Every interleaving of a reprocess with a finalization, another reprocess, a cancellation, a late flush, a sweep, the
+// ledger folder and claims, on real connections. In every order each finished generation has one summary, nothing is
+// lost, and the counts equal a recount.
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 const ITEMS = 5;
-/** How the items of the first generation ended: three done, one failed, one not found. */
+/** Results of the first generation: three done, one failed, one not found. */
 const FIRST_COUNTS = { DONE: 3, ERROR: 1, NOT_FOUND: 1, SKIPPED: 0, CANCELLED: 0 };
 
 interface Meeting extends SeededJob {
@@ -47,13 +47,13 @@ interface Meeting extends SeededJob {
   recorded: number;
   fenced: number;
   opened: boolean;
-  /** Sessions that were refused because of the state of the job. */
+  /** Sessions that were refused because of the job's state. */
   refused: string[];
 }
 
 type Stage = 'leased' | 'ended' | 'finalizing' | 'finished';
 
-/** A job whose first generation came so far. Its lease was lost once: `leases` has the token that is too old. */
+/** Creates a job whose first generation is at this stage. Its lease was lost once: `leases` has the outdated token. */
 async function seedMeeting(admin: pg.Client, stage: Stage): Promise<Meeting> {
   takeDeadlocks();
   const spans = [{ items: [[0, ITEMS]] as [number, number][], phase: 1, lease: {} }];
@@ -99,7 +99,7 @@ async function flushAs(
 
 // The sessions. Each runs the engine's own functions.
 
-/** One that may come too late, and is told so. */
+/** A session that is refused if it comes too late. */
 function session(
   name: string,
   stops: string[],
@@ -120,7 +120,7 @@ function session(
   });
 }
 
-/** Does not wait long for an ending that stands still. */
+/** Does not wait long for a halted finalizer. */
 const reprocessing = (
   stops: string[],
   { name = 'reprocess', request = { statuses: 'all' } as ReprocessRequest } = {},
@@ -138,7 +138,7 @@ const sweeping = (stops: string[]): Session<Meeting> => session('sweep', stops, 
 const folding = (name: string): Session<Meeting> =>
   session(name, ['fold-ledger'], ({ db }, { jobId }) => db.transaction((tx) => foldLedgerOf(tx, jobId, 0)));
 
-/** The lease of whoever holds the ending runs out. */
+/** Expires the finalize lease. */
 const expiring: Session<Meeting> = {
   name: 'clock',
   steps: [
@@ -153,7 +153,7 @@ const expiring: Session<Meeting> = {
   ],
 };
 
-/** A claim whose commit comes later. */
+/** A claim that commits in a later step. */
 const claiming = (name: string, { hasEdits = false } = {}): Session<Meeting> =>
   session(name, [hasEdits ? 'claim-first-edited' : 'claim-first-phase'], ({ db }, meeting) =>
     db.transaction(async (tx) => meeting.claims.set(name, await claimItems(tx, claimOf(meeting, hasEdits)))),
@@ -164,7 +164,7 @@ function claimOf({ jobId }: Meeting, hasEdits: boolean): Parameters<typeof claim
   return { ...bounds, jobId, workerId: newId(), token: newId(), hasEdits };
 }
 
-/** A worker that lost its lease in the first generation, and emits an item in what it flushes now. */
+/** A worker that lost its lease in the first generation, and emits an item in its late flush. */
 const flushingLate = (stops: string[]): Session<Meeting> =>
   session('late', stops, async (context, meeting) => {
     const outcome = { ...doneOutcome(0), children: [emittedChild('late', {}, 0)] };
@@ -184,7 +184,7 @@ const working = (stops: string[]): Session<Meeting> =>
       await finalizeIfComplete(context, meeting.jobId);
   });
 
-// What must hold.
+// Checks.
 
 interface FoundJob {
   state: string;
@@ -209,7 +209,7 @@ async function expectSound({ jobId }: Meeting, admin: pg.Client): Promise<void> 
   expect(await checkInvariants(admin, jobId), 'invariants').toEqual([]);
 }
 
-/** Sound as it is; then the rest is worked off, and every generation has its summary and no item is lost. */
+/** The job is sound; after the rest is completed, every generation has its summary and no item is lost. */
 async function expectEnds(meeting: Meeting, admin: pg.Client, { hasEdits = false } = {}): Promise<FoundJob> {
   const { jobId } = meeting;
   await expectSound(meeting, admin);
@@ -230,7 +230,7 @@ async function expectEnds(meeting: Meeting, admin: pg.Client, { hasEdits = false
   return found;
 }
 
-/** Whoever was refused asks once more, when the job has ended. */
+/** A refused session asks once more when the job is finished. */
 async function askAgain(meeting: Meeting): Promise<void> {
   if (meeting.refused.includes('reprocess')) await reprocessJob(engine, meeting.jobId, { statuses: 'all' });
 }
@@ -249,7 +249,7 @@ async function expectTwoGenerations(meeting: Meeting, admin: pg.Client): Promise
   });
 }
 
-describe('a reprocess and the end of the generation before', () => {
+describe('a reprocess and the end of the previous generation', () => {
   test('from the last flush on: it is refused, or comes after the summary', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
@@ -267,7 +267,7 @@ describe('a reprocess and the end of the generation before', () => {
     expectSeen(seen, ['refused 0', 'refused 1']);
   });
 
-  test('it helps an ending that nobody holds, and one summary is written', async () => {
+  test('it finalizes a job without a finalizer, and one summary is written', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -279,7 +279,7 @@ describe('a reprocess and the end of the generation before', () => {
     });
   });
 
-  test('one who believes that the job is over opens nothing before its summary is there', async () => {
+  test('a client that assumes the job is finished opens nothing before the summary exists', async () => {
     const seen = new Set<boolean>();
     await forEveryInterleaving({
       databaseUrl,
@@ -305,7 +305,7 @@ describe('a reprocess and the end of the generation before', () => {
     expectSeen(seen, [true, false]);
   });
 
-  test('it takes over from a finalizer that stands still, who then changes nothing', async () => {
+  test('it takes over from a halted finalizer, which then changes nothing', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -327,7 +327,7 @@ describe('a reprocess and the end of the generation before', () => {
   });
 });
 
-describe('a reprocess and another one', () => {
+describe('two concurrent reprocess requests', () => {
   test('one of them opens the generation', async () => {
     await forEveryInterleaving({
       databaseUrl,
@@ -348,7 +348,7 @@ describe('a reprocess and another one', () => {
     });
   });
 
-  test('both help to end the job first', async () => {
+  test('both try to finalize the job first', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -366,7 +366,7 @@ describe('a reprocess and another one', () => {
 });
 
 describe('a reprocess and a cancellation', () => {
-  test('of a finished job: refused, or it cancels the new generation and the results come back', async () => {
+  test('of a finished job: refused, or it cancels the new generation and the results are restored', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -391,7 +391,7 @@ describe('a reprocess and a cancellation', () => {
     expectSeen(seen, ['DONE', 'CANCELLED']);
   });
 
-  test('of a job that is being finalized: each generation ends once, cancelled or not', async () => {
+  test('of a job that is being finalized: each generation is finished once, cancelled or not', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -415,7 +415,7 @@ describe('a reprocess and a cancellation', () => {
 });
 
 describe('a reprocess of a paused job', () => {
-  /** Three rows have ended, two are with a worker that goes on to their end. */
+  /** Three rows are done, two are leased by a worker that completes them. */
   async function seedPaused(admin: pg.Client): Promise<Meeting> {
     takeDeadlocks();
     const spans = [{ items: [[3, ITEMS]] as [number, number][], phase: 1, lease: {} }];
@@ -431,7 +431,7 @@ describe('a reprocess of a paused job', () => {
   const resuming = (stops: string[]): Session<Meeting> =>
     session('resume', stops, (context, { jobId }) => resumeJob(context, jobId));
 
-  test('takes what has ended, whatever is flushed and resumed meanwhile, and nothing is lost or run twice', async () => {
+  test('takes the finished rows, whatever is flushed and resumed meanwhile, and no row is lost or runs twice', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -461,7 +461,7 @@ describe('a reprocess of a paused job', () => {
         const found = await look(meeting, admin);
         expect(found.state).toBe('DONE');
         expect(found.counts.at(-1)).toEqual(ALL_DONE);
-        // A generation that was continued has no summary of its own.
+        // A continued generation has no summary.
         const ended = wasRefused || rows[0]!.continues ? 1 : 2;
         expect(found.outcomes).toHaveLength(ended);
       },
@@ -469,7 +469,7 @@ describe('a reprocess of a paused job', () => {
     expectSeen(seen, ['refused', 'took 3', 'took 5', 'continued']);
   });
 
-  test('and a cancellation: what had ended has its result again, what had not is cancelled', async () => {
+  test('and a cancellation: finished rows get their result back, the others are cancelled', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -490,12 +490,12 @@ describe('a reprocess of a paused job', () => {
     expectSeen(seen, ['refused 0', 'refused 2', 'opened 0', 'opened 2']);
   });
 
-  /** The cancellation is carried through: nothing is left to run. */
+  /** The cancellation is complete: nothing is left to run. */
   async function expectSettled(meeting: Meeting, admin: pg.Client): Promise<FoundJob> {
     await sweep(engine);
     const found = await look(meeting, admin);
     if (found.state === 'QUEUED') {
-      // It was opened again after its end: there it is worked off.
+      // It was reopened after the cancellation, so its rows are run.
       await drainJob(engine, meeting.jobId);
       await sweep(engine);
     }
@@ -505,13 +505,13 @@ describe('a reprocess of a paused job', () => {
 });
 
 describe('a reprocess and workers', () => {
-  test('a flush of the first generation that comes too late is fenced, before and after a new claim', async () => {
+  test('a late flush of the first generation is fenced, before and after a new claim', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [reprocessing(['reopen-any']), flushingLate(['fence-leases']), claiming('claim')],
       setup: (admin) => seedMeeting(admin, 'finished'),
       async check(_run, meeting, admin) {
-        // Both take the job's row first, so one waits for the other and none is refused.
+        // Both lock the job's row first, so one waits for the other and neither is refused.
         expect(meeting).toMatchObject({ fenced: 2, refused: [] });
         expect(meeting.recorded, 'the first generation only').toBe(ITEMS);
         const found = await expectEnds(meeting, admin);
@@ -520,7 +520,7 @@ describe('a reprocess and workers', () => {
     });
   });
 
-  test('a claim that has not heard of edits gets nothing; one that has gets the new input', async () => {
+  test('a claim that does not know of edits gets nothing; one that does gets the new input', async () => {
     const seen = new Set<string>();
     const edits = [
       { seq: 0, input: { word: 'edited' } },
@@ -546,7 +546,7 @@ describe('a reprocess and workers', () => {
     expectSeen(seen, ['claimed 0', 'claimed 2']);
   });
 
-  test('claim and flush of a generation that is cancelled: what was not recorded has its old result again', async () => {
+  test('claim and flush of a cancelled generation: items without a recorded outcome get their old result back', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
@@ -581,7 +581,7 @@ describe('a reprocess and workers', () => {
 });
 
 describe('a reprocess and the services', () => {
-  test('a sweep that finds the end that nobody looked for', async () => {
+  test('a sweep that finishes a job that no worker finished', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -593,7 +593,7 @@ describe('a reprocess and the services', () => {
     });
   });
 
-  test('a sweep that takes over the ending of a finalizer that died', async () => {
+  test('a sweep that takes over from a dead finalizer', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -610,7 +610,7 @@ describe('a reprocess and the services', () => {
     });
   });
 
-  test('a sweep that rescues the last lease and ends the job with it', async () => {
+  test('a sweep that rescues the last lease and finishes the job with it', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -665,7 +665,7 @@ describe('a reprocess and the services', () => {
     });
   });
 
-  test('folding the ledger loses no booking, however it meets the reprocess', async () => {
+  test('folding the ledger loses no booking in any order with the reprocess', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [reprocessing(['reopen-any']), folding('fold'), folding('again')],

@@ -1,4 +1,4 @@
-// Puts one job with given spans into the database, by plain SQL: the state from which an interleaving starts.
+// Inserts one job with given spans by plain SQL: the initial state of an interleaving.
 import type pg from 'pg';
 import { countSeqs, formatRanges, type SeqRanges } from '../../src/core/items/seq-ranges.ts';
 import type { LeaseOutcomes, RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
@@ -9,7 +9,7 @@ export interface SeededSpan {
   items: SeqRanges;
   attempt?: number;
   crashes?: number;
-  /** Held by a worker; waiting without. */
+  /** Leased by a worker; without it the span waits. */
   lease?: { workerId?: string; expired?: boolean };
 }
 
@@ -25,11 +25,11 @@ export interface SeededLease {
 
 export interface SeededJob {
   jobId: string;
-  /** The leased spans, in the order in which they were given. */
+  /** The leased spans, in the given order. */
   leases: SeededLease[];
 }
 
-/** Replaces whatever an earlier order left: rescue and sweep look at all jobs. */
+/** Removes all jobs of earlier interleavings first, because rescue and sweep read all jobs. */
 export async function seedJob(
   admin: pg.Client,
   job: { items: number; sealed: boolean; spans: SeededSpan[]; state?: string },
@@ -68,7 +68,7 @@ export async function seedJob(
     if (lease)
       leases.push({ spanId: Number(rows[0]!.span_id), token, workerId, phase, attempt, crashes, items });
   }
-  // Items that wait at the second phase have come through the first one, and what has no span is done.
+  // Items that wait at the second phase have an output of the first one, and items without a span are done.
   await admin.query(
     `with placed as (
        select n as seq, s.phase from spans s, unnest(s.items) r, generate_series(lower(r), upper(r) - 1) n
@@ -88,7 +88,7 @@ export async function seedJob(
   return { jobId, leases };
 }
 
-/** The part of a flush that belongs to one lease: these seqs, all done. */
+/** The part of a flush for one lease: these seqs, all done. */
 export function doneOutcomes(lease: SeededLease, seqs: number[]): LeaseOutcomes {
   const { spanId, token, attempt } = lease;
   return { spanId, token, attempt, failures: '', priority: 0, outcomes: seqs.map(doneOutcome) };

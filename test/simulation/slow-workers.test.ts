@@ -1,5 +1,5 @@
-// Workers on a machine that is too busy for them, in virtual time: syncs with the database take long and timers are late.
-// Limits of services must hold all the same, and must not keep calls from starting that there is room for.
+// Workers on an overloaded machine, in virtual time: syncs with the database are slow and timers are late. Limits of
+// services must still hold, and must not keep calls from starting that fit within them.
 import { describe, expect, it } from 'vitest';
 import { EventQueue } from '../../bench/provider-simulation/event-queue.ts';
 import { seededSequence } from '../../examples/seeded-sequence.ts';
@@ -27,7 +27,7 @@ const SLOTS = 20;
 const CALL_MS = 70;
 
 interface Machine {
-  /** How long a sync takes, and by how much timers are late at the most. */
+  /** Duration of a sync, and the most that a timer is late. */
   syncMs: number;
   lateMs: number;
 }
@@ -42,10 +42,10 @@ class Simulation {
   machine = QUIET;
   state: ResourceState;
   isDown = false;
-  /** The next call to end is refused, with the wish to be left alone for this long. */
+  /** The next call to finish is refused, with this retry-after. */
   askOnceToWaitMs: number | null = null;
   askedMs = 0;
-  /** Calls per second that the service takes. */
+  /** Calls per second that the service accepts. */
   capacity = Number.POSITIVE_INFINITY;
   #tokens = 0;
   #filledMs = 0;
@@ -57,7 +57,7 @@ class Simulation {
     for (let worker = 0; worker < workers; worker += 1) this.#start(`worker-${worker}`);
   }
 
-  /** Starts per second from the one moment to the other. */
+  /** Starts per second between two moments. */
   rate(fromS: number, toS: number): number {
     return this.startedMs.filter((ms) => ms >= fromS * 1000 && ms < toS * 1000).length / (toS - fromS);
   }
@@ -155,9 +155,9 @@ function runBusyMinute(simulation: Simulation): void {
   simulation.events.runUntil(140_000);
 }
 
-describe.each([1, 4])('%i workers on a machine that is too busy', (workers) => {
+describe.each([1, 4])('%i workers on an overloaded machine', (workers) => {
   it.each([4, 40, 200])(
-    'call a service of %i per second no more often than declared, go on calling, and are back within 15 s',
+    'call a service of %i per second no more often than declared, never stop calling, and recover within 15 s',
     (ratePerSecond) => {
       const simulation = new Simulation({ ratePerSecond }, workers);
       runBusyMinute(simulation);
@@ -167,7 +167,7 @@ describe.each([1, 4])('%i workers on a machine that is too busy', (workers) => {
     },
   );
 
-  it.each([100, 1000])('keep a delay of %i ms between calls, and go on calling', (minDelayMs) => {
+  it.each([100, 1000])('keep a delay of %i ms between calls, and never stop calling', (minDelayMs) => {
     const simulation = new Simulation({ concurrency: 1, minDelayMs, adaptive: false }, workers);
     runBusyMinute(simulation);
     const apartMs = simulation.startedMs.slice(1).map((ms, at) => ms - simulation.startedMs[at]!);
@@ -176,19 +176,19 @@ describe.each([1, 4])('%i workers on a machine that is too busy', (workers) => {
     expect(simulation.rate(95, 140)).toBeGreaterThan(0.8);
   });
 
-  it('leave a service alone for as long as it asks', () => {
+  it('do not call a service for as long as it asks', () => {
     const simulation = new Simulation({ concurrency: 4 }, workers);
     simulation.events.runUntil(10_000);
     simulation.askOnceToWaitMs = 5000;
     simulation.events.runUntil(20_000);
     const { askedMs, startedMs } = simulation;
-    // It is reported with one sync, and the others hear of it with their next.
+    // One sync reports it, and the other workers get it with their next sync.
     const heardMs = askedMs + 2 * (SYNC_EVERY_MS + QUIET.syncMs + QUIET.lateMs);
     expect(startedMs.filter((ms) => ms > heardMs && ms < askedMs + 5000)).toEqual([]);
     expect(startedMs.at(-1)).toBeGreaterThan(askedMs + 5000);
   });
 
-  it('use a rate that was found, and are back within 15 s', () => {
+  it('use a rate that was found, and recover within 15 s', () => {
     const simulation = new Simulation({ concurrency: 10 }, workers);
     simulation.capacity = 60;
     runBusyMinute(simulation);
@@ -196,7 +196,7 @@ describe.each([1, 4])('%i workers on a machine that is too busy', (workers) => {
     expect(simulation.rate(95, 140)).toBeGreaterThan(40);
   });
 
-  it('do not take their own slowness for that of the service', () => {
+  it('do not mistake their own slowness for that of the service', () => {
     const simulation = new Simulation({ concurrency: 10 }, workers);
     runBusyMinute(simulation);
     expect(simulation.state.share.share).toBe(1);

@@ -1,6 +1,6 @@
 // Runs the engine's own functions on one connection, statement by statement: a session of the interleaving runner
-// whose steps end after statements chosen by name ('fence-leases', 'commit'). Between two steps the function
-// stands still in the middle of its work, with the locks and the snapshot it has.
+// whose steps end after named statements ('fence-leases', 'commit'). Between two steps the function is halted in the
+// middle of its work, with its locks and its snapshot.
 import type pg from 'pg';
 import pgDriver from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -21,7 +21,7 @@ const types: pg.CustomTypesConfig = {
 const settings = loadSettings({ flags: {}, environment: {} });
 const blobs = createMemoryBlobStore();
 
-/** Deadlocks that the engine met, also those it hid by trying again. Emptied by `takeDeadlocks`. */
+/** Deadlocks of the engine, including those that it retried. Emptied by `takeDeadlocks`. */
 const deadlocks: string[] = [];
 
 export function takeDeadlocks(): string[] {
@@ -30,26 +30,26 @@ export function takeDeadlocks(): string[] {
 
 export interface SteppedWork<S> {
   name: string;
-  /** The statements after which a step ends, in the order in which the work comes to them; one more step ends it. */
+  /** The statements after which a step ends, in the order of execution; one more step runs the rest. */
   stops: string[];
   work: (context: EngineContext, shared: S) => Promise<unknown>;
-  /** SQL that prepares the connection, for instance `set role`. */
+  /** SQL that prepares the connection, for example `set role`. */
   prepare?: string;
 }
 
-/** Step names are the stops, with a number from the second of the same name on, and 'end'. */
+/** Step names are the stops, numbered from the second of the same name on, and 'end'. */
 export function steppedSession<S extends object>({
   name,
   stops,
   work,
   prepare = '',
 }: SteppedWork<S>): Session<S> {
-  // By what one order shares: the connection is the next order's too.
+  // Keyed by the shared object of one interleaving: the next one uses the same connection.
   const running = new WeakMap<S, SteppedRun>();
   const step = async (client: pg.Client, shared: S, stop: string | null): Promise<void> => {
     let run = running.get(shared);
     if (!run) {
-      // As the pool of the engine does.
+      // Like the engine's pool.
       await client.query(`set jit = off; set plan_cache_mode = force_generic_plan; ${prepare}`);
       run = new SteppedRun(name, client, (context) => work(context, shared));
       running.set(shared, run);
@@ -86,7 +86,7 @@ class SteppedRun {
     this.#work = work;
   }
 
-  /** Resolves after the next statement of this name, or when the work has ended before it. */
+  /** Resolves after the next statement of this name, or when the work has finished without it. */
   async goOn(stop: string | null): Promise<void> {
     this.#stop = stop;
     const arrived = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// Accounts, sessions and keys as rows, without the half second that a real hash of a password takes.
+// Inserts accounts, sessions and keys as rows, without the half second of a real password hash.
 import type { Role } from '../../src/core/accounts/role.ts';
 import { hashPassword } from '../../src/platform/password-hash.ts';
 import { hashToken, newKeyId, newToken } from '../../src/platform/secret-token.ts';
@@ -24,7 +24,7 @@ export async function addUser(
   ]);
 }
 
-/** Headers of somebody who is signed in, on our own page. */
+/** Headers of a signed-in user, on our own page. */
 export async function sessionHeaders(
   database: TestDatabase,
   userId: string,

@@ -38,7 +38,7 @@ export interface Answer {
   headers: Headers;
 }
 
-/** JSON in, JSON out; a FormData goes as it is. */
+/** Sends and returns JSON; a FormData is sent unchanged. */
 export async function send(
   url: string,
   method: string,

@@ -1,4 +1,4 @@
-// Asks the API and checks every answer against the contract: what the route table promises is what comes.
+// Calls the API and checks every response against the contract.
 import { expect } from 'vitest';
 import type { AnswerOf, ErrorAnswer } from '../../src/contract/route.ts';
 import { errorAnswer } from '../../src/contract/route.ts';
@@ -8,7 +8,7 @@ type Query = Record<string, string | number | boolean | undefined>;
 
 export interface ApiReader {
   read<Name extends RouteName>(name: Name, params?: Query, query?: Query): Promise<AnswerOf<Routes[Name]>>;
-  /** Of a request that must be refused. */
+  /** Returns the error of a request that must be refused. */
   refusal(name: RouteName, params?: Query, query?: Query): Promise<ErrorAnswer & { status: number }>;
   /** All pages of a list, one after the other. */
   pages<Name extends RouteName>(
@@ -36,7 +36,7 @@ export function apiReader(url: string): ApiReader {
       expect(body).not.toHaveProperty('requestId');
       expect(response.status).toBe(ROUTES[name].answer.status);
       const parsed = ROUTES[name].answer.schema!.parse(body);
-      // Nothing that the contract does not tell of.
+      // The response has no fields outside the contract.
       expect(parsed).toEqual(body);
       return parsed as never;
     },

@@ -1,5 +1,5 @@
-// A process that uses a blob store: `head STORE` asks for a key, `endless STORE` writes until it is killed, and
-// `measure STORE BYTES` writes and reads so many bytes and says by how much the process grew.
+// A process that uses a blob store: `head STORE` reads the head of a key, `endless STORE` writes until it is killed,
+// and `measure STORE BYTES` writes and reads that many bytes and prints by how much the process grew.
 import type { BlobStore } from '../../src/platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
 
@@ -12,7 +12,7 @@ function report(event: string, fields: Record<string, unknown> = {}): void {
 
 async function* bytes(count: number, onChunk?: (sent: number) => void): AsyncGenerator<Uint8Array> {
   for (let sent = 0; sent < count; sent += CHUNK_BYTES) {
-    // Memory of its own, so that keeping the chunks would show.
+    // Newly allocated, so that a store that keeps chunks would be noticed.
     yield Buffer.alloc(Math.min(CHUNK_BYTES, count - sent), 'rowmill ');
     onChunk?.(sent);
   }

@@ -1,4 +1,4 @@
-// What every blob store promises, as tests: the file system, the S3 stub and a real S3 server run the same ones.
+// The contract of every blob store, as tests: the file system, the S3 stub and a real S3 server run the same ones.
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BlobInfo, BlobStore } from '../../src/platform/blob-store/blob-store.ts';
 
 const MIB = 1024 * 1024;
-// Older than a minute from now: everything.
+// Everything is older than a minute from now.
 const ANY_AGE = -60_000;
 
 export async function* inChunks(bytes: Buffer, chunkBytes = 64 * 1024): AsyncGenerator<Uint8Array> {
@@ -30,7 +30,7 @@ async function listAll(store: BlobStore, prefix: string): Promise<BlobInfo[]> {
   return found;
 }
 
-/** `open` gives a store with nothing in it, each time. */
+/** `open` returns an empty store each time. */
 export function testBlobStore(name: string, open: () => Promise<BlobStore>): void {
   describe(`the blob store on ${name}`, () => {
     let store: BlobStore;
@@ -46,13 +46,13 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect(await store.collectLeftovers(ANY_AGE)).toBe(0);
     }
 
-    it('gives back what was put, with its length and hash, however it was chunked', async () => {
+    it('returns the bytes put, with length and hash, for any chunking', async () => {
       const chunked = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 30 });
       await fc.assert(
         fc.asyncProperty(chunked, async (chunks) => {
           const bytes = Buffer.concat(chunks);
           async function* source() {
-            // The same memory again and again, as a careful reader of files does.
+            // Reuses the same memory, like a careful file reader.
             const reused = Buffer.alloc(3000);
             for (const chunk of chunks) {
               reused.set(chunk);
@@ -71,7 +71,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       );
     });
 
-    it.each([8 * MIB - 1, 8 * MIB, 20 * MIB + 7])('keeps a blob of %d bytes as it is', async (length) => {
+    it.each([8 * MIB - 1, 8 * MIB, 20 * MIB + 7])('keeps a blob of %d bytes unchanged', async (length) => {
       const bytes = randomBytes(length);
       const blob = await store.put('outputs/large.csv', inChunks(bytes));
       expect(blob).toEqual({ key: 'outputs/large.csv', bytes: length, sha256: sha256Of(bytes) });
@@ -90,7 +90,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await store.verify(first);
       expect((await readBlob(store, key)).equals(bytes)).toBe(true);
 
-      // The times of S3 are whole seconds.
+      // S3 times are whole seconds.
       let again = await store.putByHash('files/', inChunks(bytes));
       while ((await store.head(key))!.modifiedAt <= modifiedAt) {
         again = await store.putByHash('files/', inChunks(bytes));
@@ -100,7 +100,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect(await store.collectLeftovers(ANY_AGE)).toBe(0);
     });
 
-    it('gives any range of a blob, and nothing past its end', async () => {
+    it('returns any range of a blob, and nothing past its end', async () => {
       const bytes = randomBytes(1000);
       await store.put('a', inChunks(bytes));
       const edge = fc.option(fc.oneof(fc.nat(1200), fc.constantFrom(0, 999, 1000, 1001)), { nil: undefined });
@@ -117,7 +117,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect(await readAll(await store.get('empty', { start: 0, end: 10 }))).toHaveLength(0);
     });
 
-    it('says that a blob is not there', async () => {
+    it('reports a missing blob', async () => {
       const missing = { code: 'BLOB_NOT_FOUND' };
       await expect(store.get('files/none')).rejects.toMatchObject(missing);
       await expect(store.get('files/none', { start: 5, end: 5 })).rejects.toMatchObject(missing);
@@ -127,7 +127,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await store.delete('files/none');
     });
 
-    it('tells a folder from a blob', async () => {
+    it('does not mistake a folder for a blob', async () => {
       await store.put('files/a/b', inChunks(Buffer.from('x')));
       expect(await store.head('files/a')).toBeNull();
       await expect(store.get('files/a')).rejects.toMatchObject({ code: 'BLOB_NOT_FOUND' });
@@ -148,7 +148,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await expectNothingLeft();
     });
 
-    it('keeps the blob of before when a write over it fails', async () => {
+    it('keeps the previous blob if overwriting it fails', async () => {
       await store.put('a', inChunks(Buffer.from('before')));
       // biome-ignore lint/correctness/useYield: it fails before its first chunk
       async function* source(): AsyncGenerator<Uint8Array> {
@@ -160,7 +160,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect((await readBlob(store, 'a')).toString()).toBe('after');
     });
 
-    it.each([999, 10 * MIB])('refuses more than %d bytes when that is the limit', async (maxBytes) => {
+    it.each([999, 10 * MIB])('refuses more than %d bytes if that is the limit', async (maxBytes) => {
       const options = { maxBytes, limitName: 'uploadMaxBytes' };
       let taken = 0;
       async function* endless() {
@@ -177,7 +177,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect((await store.put('a', inChunks(Buffer.alloc(maxBytes)), options)).bytes).toBe(maxBytes);
     });
 
-    it.each([100, 12 * MIB])('ends a write at once that is aborted after %d bytes', async (length) => {
+    it.each([100, 12 * MIB])('stops a write immediately if it is aborted after %d bytes', async (length) => {
       const reason = new Error('the client went away');
       const abort = new AbortController();
       let returned = false;
@@ -202,7 +202,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await expectNothingLeft();
     });
 
-    it('lets go of a stream that it does not read to its end', async () => {
+    it('closes a source stream that it does not read to its end', async () => {
       const abort = new AbortController();
       const idle = new PassThrough();
       idle.write('bytes');
@@ -243,7 +243,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect(await keysOf('files/c')).toEqual([]);
     });
 
-    it('shows no blob before all of it was written', async () => {
+    it('shows no blob before it is completely written', async () => {
       async function* source() {
         yield* inChunks(randomBytes(9 * MIB));
         expect(await keysOf('')).toEqual([]);
@@ -254,7 +254,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await store.putByHash('files/', source());
     });
 
-    it('makes one whole blob of writes under the same key at the same time', async () => {
+    it('stores one complete blob for concurrent writes to the same key', async () => {
       const contents = Array.from({ length: 6 }, (_, i) => Buffer.alloc(200_000 + i, i));
       await Promise.all(contents.map((bytes) => store.put('a', inChunks(bytes, 1000))));
       const seen = await readBlob(store, 'a');
@@ -262,7 +262,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect(await store.collectLeftovers(ANY_AGE)).toBe(0);
     });
 
-    it('survives writes and deletes of neighbours', async () => {
+    it('allows concurrent writes and deletes of neighbours', async () => {
       await Promise.all(
         Array.from({ length: 4 }, async (_, worker) => {
           for (let round = 0; round < 15; round += 1) {
@@ -276,7 +276,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await expectNothingLeft();
     });
 
-    it('knows a blob that is not what was written', async () => {
+    it('detects a blob that differs from the one written', async () => {
       const bytes = Buffer.from('bytes');
       const blob = await store.put('a', inChunks(bytes));
       await store.verify(blob);
@@ -289,7 +289,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await expect(store.verify(blob)).rejects.toMatchObject(corrupt);
     });
 
-    it('lends a blob as a local file that only its owner can read', async () => {
+    it('provides a blob as a local file that only its owner can read', async () => {
       const bytes = randomBytes(100_000);
       await store.put('a', inChunks(bytes));
       const length = await store.withLocalFile('a', async (path) => {
@@ -309,7 +309,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       expect(await store.head('a')).not.toBeNull();
     });
 
-    it('lets go of a stream that is not read to its end', async () => {
+    it('closes a blob stream that is not read to its end', async () => {
       await store.put('a', inChunks(randomBytes(5 * MIB)));
       for await (const chunk of await store.get('a')) {
         expect((chunk as Buffer).length).toBeGreaterThan(0);
@@ -347,7 +347,7 @@ export function testBlobStore(name: string, open: () => Promise<BlobStore>): voi
       await expect(store.withLocalFile(key, async () => {})).rejects.toThrow(refusal);
     });
 
-    it('refuses prefixes and ranges that cannot be', async () => {
+    it('refuses invalid prefixes and ranges', async () => {
       for (const prefix of ['../', '/', 'a//', '.']) {
         await expect(store.putByHash(prefix, inChunks(Buffer.from('x')))).rejects.toThrow(
           /expected a blob key/,

@@ -1,15 +1,15 @@
-// The browser of a test file, and what it complains about.
+// The browser of a test file, and the errors that it reports.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { launchBrowser, openWindow, type WindowOptions } from './launch-browser.ts';
 
 export interface OpenPage {
   page: Page;
-  /** What the browser complained about: scripts that failed, and what the policy of the page refused. */
+  /** Errors reported by the browser: failed scripts, and violations of the page's policy. */
   complaints: string[];
 }
 
-/** One browser for the file; each page has its own cookies. */
+/** One browser per file; each page has its own cookies. */
 export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage> } {
   let browser: Browser;
   beforeAll(async () => {
@@ -19,7 +19,7 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
   afterEach(async ({ task }) => {
     for (const page of pages.splice(0)) {
       if (task.result?.state === 'fail') console.error(await describePage(page));
-      // A page that stays open goes on asking a server that is gone.
+      // An open page would keep sending requests to a stopped server.
       await page.context().close();
     }
   });
@@ -27,7 +27,7 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
   return {
     async open(options) {
       const window = await openWindow(browser, options);
-      // Less than a test has, so that it is said what was waited for.
+      // Less than the timeout of a test, so that the failure names what was waited for.
       window.setDefaultTimeout(45_000);
       const page = await window.newPage();
       pages.push(page);
@@ -43,7 +43,7 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
 
 const MAX_DESCRIPTION = 8000;
 
-/** Where the machine is gone afterwards, this is all that is left to look at. */
+/** The state of a page for the log: in CI nothing else remains of the machine. */
 async function describePage(page: Page): Promise<string> {
   if (page.isClosed()) return 'a page of the test that failed is closed';
   const shown = await page.locator('body').ariaSnapshot({ timeout: 10_000 }).catch(String);

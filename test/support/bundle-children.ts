@@ -1,6 +1,6 @@
-// The programs that tests start as child processes, each put into one file for the run. A child loads 500 modules
-// otherwise, which takes it longer than its work. The code is that of dist/ or of the sources, unchanged; each module
-// keeps the address that it had, so that it finds its threads, migrations and package.
+// Bundles each program that tests start as a child process into one file for the run. Otherwise a child loads 500
+// modules, which takes longer than its work. The code is that of dist/ or of the sources, unchanged; each module keeps
+// its address, so that it finds its threads, migrations and package.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,13 +15,13 @@ const SCRIPTS = [
   'test/chaos/worker-child.mjs',
   'test/support/blob-store-child.ts',
 ];
-/** Optional, large or loaded by path: they stay where they are. */
+/** Optional, large or loaded by path: not bundled. */
 const EXTERNAL = ['@aws-sdk/client-s3', 'basic-ftp', 'jiti', 'pg-native', 'pino', 'ssh2-sftp-client'];
 
-/** Returns how to remove the files. Without dist/ there are none: the children that need it say so. */
+/** Returns a function that removes the files. Without dist/ there are none: children that need it report that. */
 export async function bundleChildren(): Promise<() => void> {
   if (!existsSync(join(ROOT, 'dist/index.js'))) return () => {};
-  // In node_modules, where packages are found from.
+  // In node_modules, so that packages are resolved.
   const cache = join(ROOT, 'node_modules/.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'rowmill-test-'));

@@ -22,20 +22,20 @@ beforeAll(async () => {
 afterEach(killAll);
 afterAll(() => rm(folder, { recursive: true }));
 
-test('a script of this repository is started from the bundle of this run, any other as it is', () => {
+test('a script of this repository is started from the bundle of this run, any other script directly', () => {
   const script = fileURLToPath(new URL('../chaos/worker-child.mjs', import.meta.url));
   expect(bundledChild(script)).toMatch(/worker-child-mjs\.mjs$/);
   expect(bundledChild(join(folder, 'worker-child.mjs'))).toBeNull();
 });
 
-test('events are read with their fields, past and future ones', async () => {
+test('past and future events are returned with their fields', async () => {
   const child = await start(TICKER, { args: ['one', 'two'], env: { COLOR: 'blue' } });
   const tick = await child.waitFor('tick', ({ n }) => n === 3);
   expect(tick).toEqual({ event: 'tick', n: 3 });
   expect(await child.waitFor('ready')).toEqual({ event: 'ready', args: ['one', 'two'], color: 'blue' });
 });
 
-test('SIGKILL ends the child and exited tells the signal', async () => {
+test('SIGKILL ends the child, and `exited` returns the signal', async () => {
   const child = await start(TICKER);
   await child.waitFor('ready');
   expect(child.kill('SIGKILL')).toBe(true);
@@ -54,7 +54,7 @@ test('SIGSTOP freezes the child until SIGCONT', async () => {
   await child.waitFor('tick', ({ n }) => Number(n) > frozenAt);
 });
 
-test('killAll ends everything, also a frozen child', async () => {
+test('killAll ends every child, even a frozen one', async () => {
   const children = await Promise.all([start(TICKER), start(TICKER)]);
   await Promise.all(children.map((child) => child.waitFor('ready')));
   children[0]!.kill('SIGSTOP');
@@ -62,7 +62,7 @@ test('killAll ends everything, also a frozen child', async () => {
   for (const { pid } of children) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
-test('waiting for an event of a child that ends fails at once, with its exit and stderr', async () => {
+test('waiting for an event of a child that exits fails immediately, with its exit and stderr', async () => {
   const child = await start(`console.log('{"event":"ready"}'); throw new Error('disk on fire')`);
   const waiting = child.waitFor('done', undefined, 600_000);
   await expect(waiting).rejects.toThrow(/expected event 'done', but the child ended with code 1/);
@@ -76,13 +76,13 @@ test('an event printed just before the exit is found after it', async () => {
   expect(await child.waitFor('bye')).toEqual({ event: 'bye' });
 });
 
-test('lines that are no events are kept as output', async () => {
+test('lines that are not events are kept as output', async () => {
   const child = await start(`console.log('hello\\n{"n":1}\\n{broken\\n[1]\\n{"event":"end"}')`);
   await child.waitFor('end');
   expect(child.output).toEqual(['hello', '{"n":1}', '{broken', '[1]']);
 });
 
-test('a TypeScript script runs as it is', async () => {
+test('a TypeScript script runs directly', async () => {
   const child = await start(
     `const event: string = 'typed'; console.log(JSON.stringify({ event }));`,
     {},
@@ -103,13 +103,13 @@ async function start(
   return startChild({ script: scripts % 2 ? path : pathToFileURL(path), ...options });
 }
 
-/** The kernel stops a process asynchronously and the pipe may still hold lines; both are over when none comes. */
+/** The kernel stops a process asynchronously and the pipe may still hold lines: wait until none arrives. */
 async function lastTickOnceSilent(child: Child): Promise<number> {
   for (;;) {
     const last = Number(child.events.at(-1)?.n);
     const more = await child.waitFor('tick', ({ n }) => Number(n) > last, 100).catch(() => undefined);
     if (more) continue;
-    // Where this process was held up, the time is over before lines that had come are read.
+    // If this process was delayed, the timeout can fire before lines that have arrived are read.
     await new Promise((resolve) => setImmediate(resolve));
     if (Number(child.events.at(-1)?.n) === last) return last;
   }

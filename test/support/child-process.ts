@@ -1,6 +1,6 @@
-// Runs a script in a Node process of its own, so that a test can kill, freeze and thaw it. The child reports by
-// printing JSON lines with an `event` field; every other line is kept as plain output. What a child does is its
-// script's business; that none survives the test file is this file's.
+// Runs a script in a separate Node process that a test can kill, freeze and thaw. The child reports by printing JSON
+// lines with an `event` field; every other line is kept as plain output. This file makes sure that no child survives
+// the test file.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -19,7 +19,7 @@ export interface ChildExit {
 }
 
 export interface ChildOptions {
-  /** A path or a file URL; one that is not bundled (bundle-children.ts) and ends with `.ts` is loaded through jiti. */
+  /** A path or a file URL; a `.ts` file that is not bundled (bundle-children.ts) is loaded through jiti. */
   script: string | URL;
   args?: string[];
   /** Added to this process's environment. */
@@ -33,25 +33,27 @@ export interface Child {
   readonly events: readonly ChildEvent[];
   /** Lines of standard output that are not events. */
   readonly output: readonly string[];
-  /** The last part of what the child wrote to standard error. */
+  /** The end of the child's standard error. */
   readonly stderrTail: string;
-  /** Resolves after the child is gone and its output was read to the end. */
+  /** Resolves after the child has exited and its output was read to the end. */
   readonly exited: Promise<ChildExit>;
-  /** The first event of that name, past or future, for which the predicate holds. Rejects as soon as the child ends. */
+  /**
+   * The first event of that name, past or future, for which the predicate holds. Rejects as soon as the child exits.
+   */
   waitFor(event: string, predicate?: (event: ChildEvent) => boolean, timeoutMs?: number): Promise<ChildEvent>;
-  /** Returns false when the child is already gone. */
+  /** Returns false if the child has already exited. */
   kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT' | 'SIGSTOP' | 'SIGCONT'): boolean;
 }
 
 const STDERR_TAIL_CHARS = 4000;
-/** Of those that a failure names. */
+/** Number of events in a failure message. */
 const LAST_EVENTS = 100;
-/** Of a machine that is slow to bring it: only what a grandchild keeps open is waited for that long. */
+/** Time to read the last output. The full time is only used if a grandchild keeps the pipes open. */
 const LAST_OUTPUT_MS = 10_000;
 const PATIENCE_MS = 50_000;
 const running = new Set<{ child: ChildProcess; exited: Promise<ChildExit> }>();
 
-// The last resort when a test file ends without killAll.
+// The last resort if a test file ends without killAll.
 process.on('exit', () => {
   for (const { child } of running) child.kill('SIGKILL');
 });
@@ -151,7 +153,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Kills what is still running of everything that was started here, by pid, and waits until it is gone. */
+/** Kills all children that are still running, by pid, and waits until they are gone. */
 export async function killAll(): Promise<void> {
   await Promise.all(
     [...running].map(({ child, exited }) => {
@@ -161,19 +163,19 @@ export async function killAll(): Promise<void> {
   );
 }
 
-/** What a machine that is gone afterwards has to say: only its output is left. */
+/** Logs the text if the test fails: in CI nothing else remains of the machine. */
 function tellIfTestFails(text: () => string): void {
   try {
     onTestFailed(() => console.error(text()));
   } catch {
-    // Not in a test: in a hook, where there is no test that could fail.
+    // Called in a hook, outside a test.
   }
 }
 
 async function waitForExit(child: ChildProcess): Promise<ChildExit> {
   const closed = once(child, 'close');
   const [code, signal] = await once(child, 'exit');
-  // A grandchild that inherited the pipes would keep them open for as long as it lives.
+  // A grandchild that inherited the pipes keeps them open as long as it lives.
   const bound = new Promise((resolve) => setTimeout(resolve, LAST_OUTPUT_MS).unref());
   await Promise.race([closed, bound]);
   return { code, signal };

@@ -1,4 +1,4 @@
-// Counted numbers as rows, without a worker: entries, and what they add up to per entity and per scope.
+// Inserts counter numbers as rows, without a worker: entries, and their sums per entity and per scope.
 import type { TestDatabase } from './test-database.ts';
 
 export interface CountedEntry {
@@ -10,7 +10,7 @@ export interface CountedEntry {
 
 const SUM = 'array(select u.a + u.b from unnest(t.measured, excluded.measured) as u(a, b))';
 
-/** The counter is made when it is not there yet. Half of each scope is folded, the rest stands as a delta. */
+/** Creates the counter if it does not exist. Half of each scope is folded, the rest is a delta. */
 export async function addCounted(
   database: TestDatabase,
   { counter, measures }: { counter: string; measures: string[] },
@@ -23,7 +23,7 @@ export async function addCounted(
   );
   const { counter_id: counterId } = row!;
   for (const { ownerId, scope, entity, measured } of entries) {
-    // Readers see an entry on all levels or on none.
+    // Readers must see an entry on all levels or on none.
     await database.query('begin');
     const halves = measured.map((number) => Math.floor(number / 2));
     await database.query(

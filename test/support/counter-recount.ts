@@ -1,5 +1,5 @@
-// The oracle for counters: reads all of their rows and adds them up in this process, sharing no SQL with the store. Says
-// in plain words what does not hold.
+// Recounts counters for tests: reads all their rows and adds them up in this process, sharing no SQL with the store.
+// Returns a sentence for each violation.
 import type { TestDatabase } from './test-database.ts';
 
 type Sums = Map<string, bigint[]>;
@@ -21,7 +21,7 @@ function add(sums: Sums, key: string, measured: readonly string[]): void {
   for (const [at, number] of measured.entries()) known[at] = (known[at] ?? 0n) + BigInt(number);
 }
 
-/** Without trailing zeros: a measure that is not there is 0. */
+/** Without trailing zeros: a missing measure is 0. */
 function plain(measured: readonly bigint[] = []): string {
   const numbers = [...measured];
   while (numbers.at(-1) === 0n) numbers.pop();
@@ -68,7 +68,7 @@ export async function recountCounters(database: Pick<TestDatabase, 'query'>): Pr
   ];
 }
 
-/** What every (scope, entity) of a counter has: "scope/entity" to its numbers; of one owner, or put together. */
+/** The numbers of every entry of a counter, by "scope/entity"; of one owner, or of all together. */
 export async function countedEntries(
   database: Pick<TestDatabase, 'query'>,
   counter: string,

@@ -1,26 +1,26 @@
-// A service as the outside world has them: it counts calls, and how many are there at once, by the path.
+// A simulated external service: it counts calls and concurrent calls, by path.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface CountingServer {
   readonly url: string;
-  /** The keys of all calls, in their order. */
+  /** The keys of all calls, in order. */
   readonly calls: readonly string[];
-  /** Calls that are not answered yet. */
+  /** Calls without an answer yet. */
   readonly underWay: number;
-  /** Calls at once, at the most, of any key or of one. */
+  /** The most concurrent calls, of all keys or of one. */
   most(key?: string): number;
-  /** Answers nothing until so many calls are there at once. */
+  /** Answers nothing until this many calls are waiting. */
   holdUntil(count: number): Promise<void>;
-  /** Answers no call of this key before the function that comes back is called. */
+  /** Answers no call of this key until the returned function is called. */
   hold(key: string): () => void;
-  /** Resolves as soon as that many calls have come. */
+  /** Resolves after this many calls. */
   whenCalled(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Calls under way, and the most there were. */
+/** Running calls, and the most there were. */
 class AtOnce {
   now = 0;
   most = 0;
@@ -57,7 +57,7 @@ export async function startCountingServer(answerMs: number): Promise<CountingSer
       isUnderWay = false;
     };
     const answer = (): void => {
-      // Before the client can know of it.
+      // Counted before the client can see the answer.
       end();
       response.end('ok');
     };
@@ -65,7 +65,7 @@ export async function startCountingServer(answerMs: number): Promise<CountingSer
     if (ofHeldKey) ofHeldKey.push(answer);
     else if (held) held.answers.push(answer);
     else setTimeout(answer, answerMs);
-    // Its client is gone.
+    // The client disconnected.
     response.once('close', end);
     release();
     for (const waiter of waiters) if (calls.length >= waiter.count) waiter.resolve();

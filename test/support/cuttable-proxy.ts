@@ -1,17 +1,17 @@
-// A TCP proxy in front of a server: a test cuts everything that goes through it, and lets it through again on the same port.
+// A TCP proxy in front of a server: a test cuts all its connections, and lets them through again on the same port.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { stopAfterTest } from './stop-after-test.ts';
 
 export interface CuttableProxy {
   url: string;
-  /** Resets what is open, and what comes from now on. Says how many connections were open. */
+  /** Resets open and later connections. Returns the number of open ones. */
   cut(): number;
-  /** Lets the bytes of new connections through until so many have gone to the server, then cuts. */
+  /** Lets new connections send this many bytes to the server in total, then cuts. */
   cutAfter(bytes: number): void;
-  /** Cuts every connection for itself when so many bytes of it have gone to the server. Says how many it cut. */
+  /** Cuts every connection after it sent this many bytes to the server. Returns the number of cuts. */
   cutEach(bytes: number): { cuts: () => number };
-  /** Lets nothing through any more, and closes nothing: as a network that drops every packet. */
+  /** Forwards nothing and closes nothing, like a network that drops every packet. */
   hush(): void;
   heal(): void;
 }
@@ -80,7 +80,7 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
       for (const socket of sockets) socket.unpipe().pause();
     },
     heal() {
-      // Nobody knows the connections of before.
+      // The earlier connections are unusable.
       if (isHushed) for (const socket of [...sockets]) socket.resetAndDestroy();
       isHushed = false;
       isCut = false;

@@ -1,5 +1,5 @@
-// Runs before each test file. Test files share their process: this gives the next one the environment, the clock and the
-// globals that this one found, and stops what its tests started. Property tests draw from the seed of the run.
+// Runs before each test file. Test files share a process: this restores the environment, the clock and the globals for
+// the next file, and stops what the tests started. Property tests use the seed of the run.
 import { configureGlobal, readConfigureGlobal } from 'fast-check';
 import { afterAll, afterEach, vi } from 'vitest';
 import { stopStarted } from './stop-after-test.ts';

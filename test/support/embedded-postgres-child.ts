@@ -1,4 +1,4 @@
-// A process that owns the embedded server of a folder until SIGTERM, or joins it, as its arguments say.
+// A process that owns the embedded server of a folder until SIGTERM, or joins it, depending on its arguments.
 import { joinEmbeddedPostgres } from '../../src/platform/embedded-postgres/join-embedded-postgres.ts';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 
@@ -8,7 +8,7 @@ const say = (event: object): void => void process.stdout.write(`${JSON.stringify
 if (does === 'join') say({ event: 'joined', url: await joinEmbeddedPostgres({ dataDir }) });
 else {
   const server = await startEmbeddedPostgres({ dataDir, settings: JSON.parse(settings) });
-  // The timer keeps the process: a server does not.
+  // The timer keeps the process alive: the server does not.
   const alive = setInterval(() => {}, 60_000);
   process.on('SIGTERM', () => void server.stop().finally(() => clearInterval(alive)));
   say({ event: 'started', url: server.url });

@@ -1,11 +1,11 @@
-// A client of server-sent events: keeps what it was told, and can be waited for.
+// A client of server-sent events that keeps all events and can wait for one.
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
 export interface EventClient {
   readonly status: number;
   readonly events: EventSourceMessage[];
   readonly comments: string[];
-  /** Resolves as soon as the test is true; rejects when the stream has ended before. */
+  /** Resolves as soon as the predicate holds; rejects if the stream ends before. */
   until(test: () => boolean): Promise<void>;
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>;
@@ -37,7 +37,7 @@ export async function listen(url: string, headers: Record<string, string> = {}):
         look();
       }
     } catch {
-      // Cut off by one of the two sides.
+      // Either side closed the connection.
     }
     for (const waiter of waiters) waiter.reject(new Error('the stream has ended'));
   })();

@@ -1,5 +1,5 @@
-// What the server does for a statement of the store: the text that is really sent, as the generic plan that workers use,
-// on a connection like theirs. Everything it changed is taken back.
+// Explains a statement of the store: the text that is really sent, with the generic plan that workers use, on a
+// connection like theirs. All its changes are rolled back.
 import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
 
 export interface PlanNode {
@@ -16,14 +16,17 @@ export interface PlanNode {
 }
 
 export interface Explained {
-  /** Pages that were looked at, in memory or not. */
+  /** Pages read, from memory or disk. */
   pages: number;
   ms: number;
   plan: PlanNode;
 }
 
 export interface Explainer {
-  /** Of the last statement that `send` sends; `afterPlanning` fills tables that were empty when the plan was made. */
+  /**
+   * Explains the last statement that `send` sends; `afterPlanning` fills tables that were empty when the plan was
+   * made.
+   */
   explain(
     send: (db: Executor) => Promise<unknown>,
     afterPlanning?: () => Promise<unknown>,
@@ -36,7 +39,7 @@ export function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Rows that the nodes of a plan returned or discarded, in all their loops: its work, in no unit of time. */
+/** Rows that the nodes of a plan returned or discarded, over all loops: a measure of work without time. */
 export function rowsVisited(plan: PlanNode): number {
   const perLoop = (node: PlanNode): number =>
     node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
@@ -108,12 +111,12 @@ async function recordStatements(send: (db: Executor) => Promise<unknown>): Promi
   return sent;
 }
 
-/** As EXECUTE takes them. */
+/** Arguments for EXECUTE. */
 export function toArguments(values: readonly unknown[]): string {
   return values.length === 0 ? '' : `(${values.map(toLiteral).join(', ')})`;
 }
 
-/** A value as SQL has it. */
+/** A value as an SQL literal. */
 function toLiteral(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);

@@ -1,5 +1,5 @@
-// Fails the first try of each test after its end. A test that then fails cannot be tried again: it finds what its first try
-// left behind. Set by TEST_TWICE (vitest.config.ts).
+// Fails the first attempt of each test after its end. A test that then fails cannot be retried, because it finds
+// leftovers of its first attempt. Set by TEST_TWICE (vitest.config.ts).
 import { afterEach } from 'vitest';
 
 afterEach(({ task }) => {

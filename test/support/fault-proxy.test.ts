@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe('cutAfterCommit', () => {
-  test('the insert is committed although the client got an error', async () => {
+  test('commits the insert although the client gets an error', async () => {
     const client = await open(proxy.url);
     const fault = proxy.cutAfterCommit();
     await client.query('begin');
@@ -44,7 +44,7 @@ describe('cutAfterCommit', () => {
     expect(await storedNumbers()).toEqual([1]);
   });
 
-  test('a COMMIT sent by the extended protocol as a named statement is recognised when it is reused', async () => {
+  test('recognises a COMMIT of the extended protocol when its named statement is reused', async () => {
     const client = await open(proxy.url);
     const commit = { name: 'finish', text: 'COMMIT' };
     await client.query('begin');
@@ -57,7 +57,7 @@ describe('cutAfterCommit', () => {
     expect(await storedNumbers()).toEqual([2]);
   });
 
-  test('match picks the transaction by any of its statements and times bounds the cuts', async () => {
+  test('selects the transaction by any of its statements, and `times` limits the cuts', async () => {
     void proxy.cutAfterCommit({ match: (sql) => sql.includes('insert into probe'), times: 2 });
     const bystander = await open(proxy.url);
     for (const n of [1, 2, 3]) {
@@ -73,7 +73,7 @@ describe('cutAfterCommit', () => {
     expect(await storedNumbers()).toEqual([1, 2, 3]);
   });
 
-  test('a COMMIT that the server turned into a rollback passes, and the cut stays armed', async () => {
+  test('lets a COMMIT pass that the server turned into a rollback, and stays armed', async () => {
     const client = await open(proxy.url);
     const fault = proxy.cutAfterCommit();
     await client.query('begin');
@@ -97,7 +97,7 @@ test('cutBeforeCommit: the client gets an error and nothing is committed', async
 });
 
 describe('cutOnReply', () => {
-  test('an autocommit statement is executed and its reply swallowed', async () => {
+  test('executes an autocommit statement and swallows its reply', async () => {
     const client = await open(proxy.url);
     const fault = proxy.cutOnReply({ match: (sql) => sql.startsWith('insert') });
     await client.query("select 'insert'");
@@ -106,7 +106,7 @@ describe('cutOnReply', () => {
     expect(await storedNumbers()).toEqual([5]);
   });
 
-  test('a COPY with large messages is stored although its reply is swallowed', async () => {
+  test('stores a COPY with large messages although its reply is swallowed', async () => {
     const client = await open(proxy.url);
     const fault = proxy.cutOnReply({ match: (sql) => /^copy/i.test(sql) });
     const copy = client.query(copyFrom('copy probe from stdin'));
@@ -117,7 +117,7 @@ describe('cutOnReply', () => {
     expect((await direct.query('select count(*)::int as n from probe')).rows).toEqual([{ n: 500_000 }]);
   });
 
-  test('the failure of a statement is reported as its reply', async () => {
+  test('reports the failure of a statement as its reply', async () => {
     const client = await open(proxy.url);
     const fault = proxy.cutOnReply({ match: (sql) => sql.includes('1/0') });
     await expect(client.query('select 1/0')).rejects.toThrow(/ECONNRESET|terminated/);
@@ -125,8 +125,8 @@ describe('cutOnReply', () => {
   });
 });
 
-describe('blackhole', () => {
-  test('bytes sent into it are delivered on heal', async () => {
+describe('a blackhole', () => {
+  test('delivers the bytes it received when it is healed', async () => {
     const client = await open(proxy.url);
     proxy.blackhole();
     const insert = client.query('insert into probe values (1)');
@@ -137,7 +137,7 @@ describe('blackhole', () => {
     expect(await storedNumbers()).toEqual([1]);
   });
 
-  test('a statement arrives late even when its client has given up meanwhile', async () => {
+  test('delivers a statement late even if its client has given up', async () => {
     const client = await open(proxy.url);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     proxy.blackhole();
@@ -152,7 +152,7 @@ describe('blackhole', () => {
     expect(await storedNumbers()).toEqual([2]);
   });
 
-  test('one that opens at a statement holds it, and what the others send', async () => {
+  test('opened by a statement holds that statement and those of other connections', async () => {
     const [client, other] = [await open(proxy.url), await open(proxy.url)];
     const fault = proxy.blackholeAt((sql) => sql.startsWith('insert'));
     await client.query('begin');
@@ -174,7 +174,7 @@ describe('blackhole', () => {
     expect(proxy.fired).toHaveLength(1);
   });
 
-  test('a new connection waits in it', async () => {
+  test('also holds new connections', async () => {
     proxy.blackhole();
     const connecting = open(proxy.url);
     await heldSomething();
@@ -202,12 +202,12 @@ test('resetAll ends every connection and the next one works', async () => {
   expect((await (await open(proxy.url)).query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
-test('TLS is declined, so that the tap can read', async () => {
+test('TLS is declined, so that the proxy can read', async () => {
   const client = new pg.Client({ connectionString: proxy.url, ssl: { rejectUnauthorized: false } });
   await expect(client.connect()).rejects.toThrow('does not support SSL');
 });
 
-test('stop rejects as void when a cut never fired', async () => {
+test("stop rejects with 'void test' if a cut never fired", async () => {
   const unused = await startFaultProxy({ target: databaseUrl });
   void unused.cutBeforeCommit();
   await expect(unused.stop()).rejects.toThrow('void test: cutBeforeCommit was armed and never fired');
@@ -219,7 +219,7 @@ test('a database that is down looks like a reset to the client', async () => {
   await orphan.stop();
 });
 
-test('messages are found however the chunks fall', () => {
+test('messages are found for any split into chunks', () => {
   const body = fc.uint8Array({ maxLength: 40 });
   fc.assert(
     fc.property(

@@ -1,24 +1,24 @@
 // A TCP proxy in front of PostgreSQL that reads the wire protocol, so that a test can cut a connection at an exact
-// point of a conversation: after the server has committed but before the client hears of it, or just before COMMIT
-// leaves. TLS is refused ('N'), because the tap must be able to read. It does not decide when to inject: tests do.
+// point of a conversation: after the server has committed but before the client receives the reply, or just before
+// COMMIT is sent. TLS is refused ('N'), because the proxy must be able to read. Tests decide when to inject a fault.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface FiredFault {
   fault: 'cutAfterCommit' | 'cutBeforeCommit' | 'cutOnReply' | 'blackhole' | 'resetAll';
-  /** Server process of the connection that was hit, to be looked up in pg_stat_activity. */
+  /** Server process of the affected connection, as in pg_stat_activity. */
   backendPid: number | undefined;
-  /** The statement that was cut, '' for faults that do not belong to one. */
+  /** The statement that was cut; '' for faults without one. */
   sql: string;
-  /** What the client never heard: the command tags, or 'ERROR 40001'. */
+  /** The reply that the client did not receive: the command tags, or 'ERROR 40001'. */
   reply: string;
 }
 
 export interface CutOptions {
-  /** For the commit cuts: true for any statement of the transaction that the COMMIT ends. */
+  /** For the commit cuts: matches any statement of the transaction that the COMMIT ends. */
   match?: (sql: string) => boolean;
-  /** How often the cut happens; 1 unless told. The returned promise resolves at the first. */
+  /** Number of cuts; default 1. The returned promise resolves at the first. */
   times?: number;
 }
 
@@ -26,7 +26,7 @@ export interface FaultProxy {
   /** The target's URL with the proxy's host and port. */
   readonly url: string;
   readonly fired: readonly FiredFault[];
-  /** The server commits, its reply is swallowed, both sides are reset. A COMMIT that fails passes untouched. */
+  /** The server commits, its reply is swallowed, both sides are reset. A failed COMMIT passes untouched. */
   cutAfterCommit(options?: CutOptions): Promise<FiredFault>;
   /** Both sides are reset instead of forwarding the COMMIT. */
   cutBeforeCommit(options?: CutOptions): Promise<FiredFault>;
@@ -34,16 +34,16 @@ export interface FaultProxy {
   cutOnReply(options: CutOptions & { match: (sql: string) => boolean }): Promise<FiredFault>;
   /** Withdraws every cut that is still armed. */
   disarm(): void;
-  /** Holds all bytes (and ends) of all connections, silently, until `heal`, which delivers them late. */
+  /** Holds all bytes (and ends) of all connections silently until `heal`, which delivers them late. */
   blackhole(): void;
-  /** The same from the first matching statement on, which is held with the rest. */
+  /** The same from the first matching statement on, which is held too. */
   blackholeAt(match: (sql: string) => boolean): Promise<FiredFault>;
   heal(): void;
   /** Latency of every chunk from now on, in both directions; 0 ends it. */
   delay(delayMs: number): void;
-  /** Sends RST on every connection and says how many there were. */
+  /** Sends RST on every connection and returns their number. */
   resetAll(): number;
-  /** Closes everything. Rejects as void when a cut was armed and never fired. */
+  /** Closes everything. Rejects with 'void test' if an armed cut never fired. */
   stop(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
       cut.resolve(entry);
     }
 
-    /** Returns false when the statement must not reach the server. */
+    /** Returns false if the statement must not reach the server. */
     function seeStatement(sql: string): boolean {
       transaction.push(sql);
       const ended = transaction;
@@ -155,7 +155,7 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
       return true;
     }
 
-    /** Returns false when the link was cut and nothing more may be forwarded. */
+    /** Returns false if the link was cut and nothing more may be forwarded. */
     function seeFrontend(message: Buffer): boolean {
       const type = message.toString('latin1', 0, 1);
       const text = (index: number) => readText(message, 5, index);
@@ -216,10 +216,10 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
     }
 
     relay(client, upstream, fromClient, () => upstream.end());
-    // A server that died shows the client a reset, a server that closed shows an end.
+    // If the server died the client sees a reset, if it closed the connection the client sees an end.
     relay(upstream, client, fromServer, (failed) => (failed ? client.resetAndDestroy() : client.end()));
 
-    /** Moves chunks in order, each no earlier than its due time and never while the hole is open. */
+    /** Forwards chunks in order, each no earlier than its due time and never while the blackhole is open. */
     function relay(
       source: Socket,
       destination: Socket,
@@ -251,7 +251,7 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
           heldBytes -= next.chunk.length;
           if (heldBytes <= MAX_HELD_BYTES) source.resume();
           const forward = Buffer.concat(tap(next.chunk));
-          // It may be one of these that opened it.
+          // One of these messages may have opened the blackhole.
           await healed();
           if (forward.length === 0 || destination.destroyed || destination.write(forward)) continue;
           await drainedOrClosed(destination);
@@ -336,7 +336,7 @@ async function drainedOrClosed(socket: Socket): Promise<void> {
   done.abort();
 }
 
-/** Cuts a byte stream into protocol messages, however the chunks fall. */
+/** Splits a byte stream into protocol messages, for any split into chunks. */
 export class MessageSplitter {
   framing: 'startup' | 'typed';
   #chunks: Buffer[] = [];
@@ -350,7 +350,7 @@ export class MessageSplitter {
   *push(chunk: Buffer): Generator<Buffer> {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    // Joining only once a message is complete keeps large messages linear.
+    // Joining only complete messages keeps large messages linear.
     if (this.#bytes < this.#needed) return;
     let rest = Buffer.concat(this.#chunks);
     for (;;) {
@@ -366,7 +366,7 @@ export class MessageSplitter {
   }
 }
 
-/** The zero-terminated text number `index` of those that begin at `start`. */
+/** Reads the zero-terminated text at `index`, counted from `start`. */
 function readText(message: Buffer, start: number, index: number): string {
   const end = message.indexOf(0, start);
   return index === 0 ? message.toString('utf8', start, end) : readText(message, end + 1, index - 1);

@@ -1,4 +1,4 @@
-// What tests of file formats need: files with given bytes, the shipped limits, and all rows of a reader.
+// Helpers for tests of file formats: files with given bytes, the default limits, and all rows of a reader.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,11 +7,11 @@ import type { ReadLimits, ReadRow, RowReader } from '../../src/ingest/row-reader
 import { NUMBER_SETTINGS } from '../../src/platform/setting-table.ts';
 
 export interface TestFiles {
-  /** Path of a new file with this content; the name says nothing about it. */
+  /** Path of a new file with this content; the name does not reveal its format. */
   write(content: string | Buffer): string;
 }
 
-/** Files that are gone after the tests of this file. */
+/** Files that are deleted after the tests of this file. */
 export function useTestFiles(): TestFiles {
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-files-test-'));
   let count = 0;

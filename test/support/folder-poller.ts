@@ -1,4 +1,4 @@
-// A poller of one folder as tests use it: scans when told to, and keeps what it said.
+// A poller of one folder for tests: scans on request, and keeps its events.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { FolderSource } from '../../src/ingest/sources/folder-source.ts';
 import { type ScanReport, scanSource, type TakeFile } from '../../src/ingest/sources/scan-source.ts';
@@ -23,7 +23,7 @@ const EVENTS = [
   'source.scan_failed',
 ] as const satisfies EventName[];
 
-/** Files are taken at the first look. */
+/** Files are taken at the first scan. */
 export function openFolderPoller(context: EngineContext, source: string, path: string): FolderPoller {
   const config: FolderSourceConfig = { name: source, kind: 'folder', pipeline: 'watched', path };
   const adapter = new FolderSource(config, 0);

@@ -1,4 +1,4 @@
-// Admission for tests of pools: items need nothing.
+// Admission for tests of pools: every item may start.
 import type { ErrorSpike } from '../../src/core/limits/error-spike.ts';
 import type { Admission } from '../../src/worker/admission/admission.ts';
 import { PhaseAdmission } from '../../src/worker/admission/phase-admission.ts';

@@ -1,4 +1,4 @@
-// A port that was free a moment ago, for programs that have to be told one.
+// A port that was free a moment ago, for programs that need a port number.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 

@@ -11,9 +11,9 @@ export interface FtpServerOptions {
   implicit?: boolean;
   /** The address that PASV answers with. */
   passiveAddress?: string;
-  /** Commands that the server does not know. */
+  /** Commands that the server does not support. */
   without?: string[];
-  /** Renaming and making folders are refused. */
+  /** Renaming and creating folders are refused. */
   readOnly?: boolean;
 }
 
@@ -22,11 +22,11 @@ export interface FtpTestServer {
   root: string;
   user: string;
   password: string;
-  /** Commands that arrived. */
+  /** Received commands. */
   commands: string[];
-  /** The next downloads end after so many bytes, with the connection. */
+  /** The next downloads end after this many bytes, with the connection. */
   cutDownloads(times: number, afterBytes: number): void;
-  /** The next download brings so many bytes and then nothing more. */
+  /** The next download sends this many bytes and then nothing more. */
   stallDownload(afterBytes: number): void;
   stop(): Promise<void>;
 }
@@ -45,14 +45,14 @@ export async function startFtpServer(options: FtpServerOptions = {}): Promise<Ft
   const before = SIGNALS.map((signal) => process.listeners(signal));
   const server = new ftp.FtpSrv({
     url: `${options.implicit ? 'ftps' : 'ftp'}://127.0.0.1:${port}`,
-    // As a function it is also given to clients on this machine.
+    // A function, because the server ignores a string for clients on the same machine.
     pasv_url: (() => options.passiveAddress ?? '127.0.0.1') as unknown as string,
     pasv_min: 30_000 + Math.floor(Math.random() * 20_000),
     blacklist: options.without ?? [],
     log: silent,
     ...(options.tls && { tls: options.tls }),
   });
-  // It would end the whole process.
+  // Its signal handlers would end the whole process.
   for (const [i, signal] of SIGNALS.entries()) {
     for (const listener of process.listeners(signal)) {
       if (!before[i]!.includes(listener)) process.removeListener(signal, listener);

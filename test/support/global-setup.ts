@@ -1,5 +1,5 @@
-// One PostgreSQL for the whole run: DATABASE_URL if it is set, else the embedded server in a temporary folder.
-// A template database is migrated once; each test file clones it. The unit lane has none. A socket that the guard
+// One PostgreSQL for the whole run: DATABASE_URL if it is set, otherwise the embedded server in a temporary folder. A
+// template database is migrated once; each test file clones it. The unit lane has none. A socket that the guard
 // (loopback-only.mjs) refused fails the run at its end.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { checkRefusedSockets } from './guard-sockets.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
 
-/** Workers take on less where the machine is slow; tests of anything else are not to depend on that. */
+/** Workers take on less on a slow machine; only tests of pressure may depend on that. */
 const WITHOUT_PRESSURE = {
   PRESSURE_FLUSH_MS: '3600000',
   PRESSURE_POOL_WAIT_MS: '3600000',
@@ -22,7 +22,7 @@ const WITHOUT_PRESSURE = {
   PRESSURE_MEMORY: '1',
 };
 
-/** Nothing of a test outlives its run, and nobody kills this server. */
+/** Test data does not outlive its run, and no test kills this server. */
 const SERVER_SETTINGS = {
   max_connections: '300',
   fsync: 'off',

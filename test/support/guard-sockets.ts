@@ -1,5 +1,5 @@
-// Puts the guard of the test run (loopback-only.mjs) before every process that the run starts. It is copied to a folder
-// that any user can read: some tests run programs as another user, who may not see into the repository.
+// Loads the guard of the test run (loopback-only.mjs) into every process that the run starts. It is copied to a folder
+// that any user can read: some tests run programs as another user, who may not read the repository.
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,13 +19,13 @@ export function guardSockets(): void {
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${pathToFileURL(guard).href}`.trim();
 }
 
-/** At the end of the run: a socket that was refused fails it, even if the code under test swallowed the error. */
+/** At the end of the run: a refused socket fails it, even if the code under test swallowed the error. */
 export function checkRefusedSockets(): void {
   const path = process.env.TEST_REFUSED_SOCKETS;
   if (path === undefined) return;
   const refused = readFileSync(path, 'utf8');
   rmSync(join(path, '..'), { recursive: true, force: true });
   if (refused === '') return;
-  console.error(`sockets that the guard of the tests refused:\n${refused}`);
+  console.error(`sockets refused by the guard of the tests:\n${refused}`);
   process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-// Images of any claimed size: valid headers and endings around a picture that nobody looks at.
+// Images of any declared size: valid headers and endings around meaningless pixels.
 import { crc32, deflateSync } from 'node:zlib';
 
 function chunk(type: string, data: Buffer): Buffer {
@@ -30,7 +30,7 @@ function segment(marker: number, data: Buffer): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** `thumbnail` is put into a segment before the picture, as cameras do. */
+/** `thumbnail` is put into a segment before the image, as cameras do. */
 export function jpeg(width: number, height: number, thumbnail: Buffer = Buffer.alloc(0)): Buffer {
   const frame = Buffer.from([8, height >> 8, height & 255, width >> 8, width & 255, 1, 1, 0x11, 0]);
   return Buffer.concat([
@@ -121,7 +121,7 @@ function box(type: string, ...parts: Buffer[]): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** With `tiles` sizes of tiles before that of the whole picture. */
+/** `tiles`: number of tile sizes before the size of the whole image. */
 export function heif(brand: 'heic' | 'avif', width: number, height: number, tiles = 0): Buffer {
   const size = (w: number, h: number) => {
     const data = Buffer.alloc(12);

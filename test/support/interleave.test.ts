@@ -56,7 +56,7 @@ describe('a read-modify-write by two sessions', () => {
     expect(amounts.get('A.begin A.read B.begin B.read A.write A.commit B.write B.commit')).toBe(10);
   });
 
-  test('fails with an error that names the order, and that order replays alone', async () => {
+  test('fails with an error that names the order, and that order can be replayed alone', async () => {
     const options = {
       databaseUrl,
       sessions: [adder('A', plain), adder('B', plain)],
@@ -76,7 +76,7 @@ describe('a read-modify-write by two sessions', () => {
     expect(await forEveryInterleaving({ everyOrder: true, ...options, only: serial })).toHaveLength(1);
   });
 
-  test('loses nothing with SELECT FOR UPDATE, whose waits are reported', async () => {
+  test('loses nothing with SELECT FOR UPDATE, and its waits are reported', async () => {
     const runs = await forEveryInterleaving({
       everyOrder: true,
       databaseUrl,
@@ -123,7 +123,7 @@ describe('two sessions that lock two rows in opposite order', () => {
     await expect(failing).rejects.toThrow(only);
   });
 
-  test('are counted where 40P01 is tolerated; the survivor commits and nobody is half done', async () => {
+  test('are counted if 40P01 is tolerated; the survivor commits and the other session changes nothing', async () => {
     const runs = await forEveryInterleaving({
       everyOrder: true,
       ...options,
@@ -137,7 +137,7 @@ describe('two sessions that lock two rows in opposite order', () => {
     expect(new Set(runs.map(({ deadlocks }) => deadlocks))).toEqual(new Set([0, 1]));
   });
 
-  test('fail as a deadlock when a session ends without releasing its lock', async () => {
+  test('fail as a deadlock if a session ends without releasing its lock', async () => {
     const careless = locker('A', [1]);
     careless.steps.pop();
     const sessions = [careless, locker('B', [1])];
@@ -175,7 +175,7 @@ test('three sessions that queue on one row all finish, in every order', async ()
   expect(Math.max(...runs.map(({ blocked }) => blocked.length))).toBe(2);
 });
 
-test('an error ends its session, fails the run and leaves the other session alone', async () => {
+test('an error ends its session, fails the run and does not affect the other session', async () => {
   const sessions: Session<unknown>[] = [
     {
       name: 'A',
@@ -231,12 +231,12 @@ describe('interleavings', () => {
     expect(sample(7)).not.toEqual(sample(8));
   });
 
-  test('refuse names that a replay could not tell apart', () => {
+  test('refuse names that are ambiguous in a replay', () => {
     const twice = [{ name: 'A', steps: [{ name: 'x' }, { name: 'x' }] }];
     expect(() => [...interleavings(twice)]).toThrow("got 'A.x'");
   });
 
-  test('to replay must hold every step in its order', async () => {
+  test('to replay must contain every step in its order', async () => {
     const sessions: Session<unknown>[] = [
       { name: 'A', steps: [{ name: 'x', run: async () => {} }] },
       { name: 'B', steps: [{ name: 'y', run: async () => {} }] },

@@ -1,7 +1,7 @@
-// Runs the steps of several sessions in every order that keeps each session's own order, on real connections, as
-// PostgreSQL's isolationtester does. A step that waits for a lock does not stop the schedule: the other sessions go
-// on, and the later steps of its own session run as soon as it is free. What must hold afterwards is the test's part.
-// `npm test` runs a sample of the orders, evenly spread, `npm run test:deep` all of them.
+// Runs the steps of several sessions in every order that keeps each session's own order, on real connections, like
+// PostgreSQL's isolationtester. A step that waits for a lock does not stop the schedule: the other sessions continue,
+// and the later steps of its own session run as soon as it is free. The test checks the state afterwards. `npm test`
+// runs a sample of the orders, evenly spread, `npm run test:deep` all of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { seededSequence } from '../../examples/seeded-sequence.ts';
@@ -17,42 +17,42 @@ export interface Session<S> {
   steps: Step<S>[];
 }
 
-/** Step labels, "session.step", in the order in which they are to start. */
+/** Step labels, "session.step", in the order in which they should start. */
 export type Order = string[];
 
 export interface InterleavingRun {
-  /** The order asked for: "A.read B.read A.write B.write". */
+  /** The requested order: "A.read B.read A.write B.write". */
   order: string;
-  /** The order in which the steps started; differs from `order` where a session had to wait for its blocked step. */
+  /** The order in which the steps started; differs from `order` if a session had to wait for its blocked step. */
   started: string;
   /** Steps that waited for a lock of another session. */
   blocked: string[];
-  /** The error of each failed step. Its session was rolled back and its later steps left out. */
+  /** The error of each failed step. Its session was rolled back and its later steps skipped. */
   errors: Map<string, Error & { code?: string }>;
-  /** How many steps failed with 40P01. */
+  /** Number of steps that failed with 40P01. */
   deadlocks: number;
-  /** Steps that were still waiting when no session had anything left to do that could free them. */
+  /** Steps that were still waiting when no remaining step could release their lock. */
   stuck: string[];
 }
 
 export interface InterleavingOptions<S> {
   databaseUrl: string;
   sessions: Session<S>[];
-  /** Makes the state of one run from nothing; what it returns is handed to every step and to `check`. */
+  /** Creates the state of one run; every step and `check` receive its return value. */
   setup: (admin: pg.Client) => Promise<S>;
-  /** Throws when the state after a run is wrong. Step errors that were not tolerated have failed the run already. */
+  /** Throws if the state after a run is wrong. Step errors that are not tolerated have already failed the run. */
   check: (run: InterleavingRun, shared: S, admin: pg.Client) => Promise<void> | void;
-  /** SQLSTATEs that a step may fail with, for instance 40P01. */
+  /** SQLSTATEs that a step may fail with, for example 40P01. */
   tolerate?: string[];
   limit?: number;
   seed?: number;
-  /** In `npm test` too. */
+  /** Runs every order in `npm test` too. */
   everyOrder?: boolean;
-  /** Orders that are run in any case, beside those of a sample. */
+  /** Orders that always run, in addition to the sample. */
   include?: string[];
   /** Replays one order, as printed by a failure. */
   only?: string;
-  /** A step that neither ends nor waits for a lock for so long fails the run. */
+  /** A step that neither ends nor waits for a lock for this long fails the run. */
   stepTimeoutMs?: number;
 }
 
@@ -61,19 +61,19 @@ interface Connected {
   pid: number;
 }
 
-/** By session name, kept from order to order: to connect and to plan anew takes longer than to run one. */
+/** By session name, reused for all orders: connecting and planning take longer than running an order. */
 type Connections = Map<string, Connected>;
 
 const POLL_MS = 2;
-/** Orders that a test runs in `npm test`. */
+/** Number of orders that a test runs in `npm test`. */
 const QUICK_ORDERS = 8;
 
-/** How many of so many orders a test runs in this lane. */
+/** Number of orders, of `count`, that a test runs in this lane. */
 export function ordersOf(all: number): number {
   return isDeep ? all : Math.min(all, QUICK_ORDERS);
 }
 
-/** Tries every interleaving of the lane and throws at the first that fails, naming its order. */
+/** Runs every interleaving of the lane and throws at the first that fails, naming its order. */
 export async function forEveryInterleaving<S>(options: InterleavingOptions<S>): Promise<InterleavingRun[]> {
   const { sessions, databaseUrl, only } = options;
   const chosen = only === undefined ? (options.include ?? []) : [only];
@@ -122,11 +122,11 @@ async function tryOrder<S>(
   return run;
 }
 
-/** Runs one order, each session on a connection of its own; `observer` is one more, which watches the locks. */
+/** Runs one order, each session on its own connection; `observer` is one more, which watches the locks. */
 async function runInterleaving<S>(options: {
   databaseUrl: string;
   observer: pg.Client;
-  /** Missing ones are added, and what a step left open is closed or, when it cannot be, removed. */
+  /** Missing connections are added. Transactions left open are rolled back, and unusable connections are removed. */
   connections: Connections;
   sessions: Session<S>[];
   order: Order;
@@ -167,9 +167,9 @@ async function runInterleaving<S>(options: {
       if (inFlight.size === 0) return;
       const asked = [...inFlight.keys()];
       const waits = await lockWaits(observer, connections);
-      // Whoever ended while the question was under way may just have freed the others.
+      // A step that ended during the query may have released the others.
       if (asked.length !== inFlight.size) continue;
-      // A circle is not a rest state: the server is about to break it with 40P01.
+      // A cycle is not a settled state: the server is about to break it with 40P01.
       const circle = asked.filter((name) => waitsForItself(name, waits));
       const settled = circle.length === 0 && asked.every((name) => waits.has(name));
       for (const name of settled ? asked : circle) blocked.add(inFlight.get(name)!.label);
@@ -212,7 +212,7 @@ async function runInterleaving<S>(options: {
       stuck,
     };
   } finally {
-    // What a step left open must not block the check, nor the next run.
+    // Open transactions must not block the check or the next run.
     for (const [name, { client, pid }] of connections) {
       const usable = inFlight.has(name)
         ? await observer.query('select pg_terminate_backend($1, 5000)', [pid]).then(() => false)
@@ -224,7 +224,7 @@ async function runInterleaving<S>(options: {
   }
 }
 
-/** All orders, or a seeded sample of `limit` different ones (each equally likely) when there are more. */
+/** All orders, or a seeded sample of `limit` different ones (each equally likely) if there are more. */
 export function* interleavings(
   sessions: { name: string; steps: { name: string }[] }[],
   { limit = 1000, seed = 1 }: { limit?: number; seed?: number } = {},
@@ -266,7 +266,7 @@ function* everyMerge(lists: string[][]): Generator<Order> {
   }
 }
 
-/** Drawing a session by the number of steps it has left makes every merge equally likely. */
+/** Drawing a session by its number of remaining steps makes every merge equally likely. */
 function randomMerge(lists: string[][], random: () => number): Order {
   const owners = lists.flatMap((list, at) => list.map(() => at));
   const rest = lists.map((list) => [...list]);
@@ -300,7 +300,7 @@ function sessionOf(label: string): string {
   return label.slice(0, label.indexOf('.'));
 }
 
-/** Who waits for whom, among the sessions; waits for strangers (autovacuum) end by themselves and do not count. */
+/** Which sessions wait for which. Waits for other processes (autovacuum) resolve without us and do not count. */
 async function lockWaits(
   observer: pg.Client,
   connections: Map<string, Connected>,
@@ -333,9 +333,9 @@ async function connect(databaseUrl: string, name: string): Promise<Connected> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: `interleave ${name}` });
   client.on('error', () => {});
   await client.connect();
-  // No server dies here, so no commit has to wait for the disk.
+  // No server dies here, so commits need not wait for the disk.
   await client.query('set synchronous_commit = off');
-  // Only a superuser may; others wait the default second for the server to find a deadlock.
+  // Needs a superuser; for others the server takes the default second to detect a deadlock.
   await client.query("set deadlock_timeout = '20ms'").catch(() => {});
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return { client, pid: rows[0]!.pid };

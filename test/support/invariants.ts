@@ -1,13 +1,13 @@
-// The oracle of the tests: recounts one job from its raw rows and says in plain words what does not hold. It shares
-// no SQL with the store or with `rowmill doctor`, and is written for small jobs. Two invariants cannot be seen in
-// one look and are the part of the tests themselves: that a result never changes, and the fence.
+// Checks one job in tests: recounts it from its raw rows and returns a sentence for each violation. It shares no SQL
+// with the store or with `rowmill doctor`, and is written for small jobs. Two invariants cannot be seen in one
+// snapshot and are checked by the tests themselves: that a result never changes, and the fence.
 import type pg from 'pg';
 
-/** What has a `query` method: a client, a pool, a pooled client. */
+/** Anything with a `query` method: a client, a pool, a pooled client. */
 type Queryable = Pick<pg.ClientBase, 'query'>;
 
 export interface InvariantOptions {
-  /** Ask only after a sweep: until then an ending that a crash interrupted is allowed to wait. */
+  /** Set it only after a sweep: until then a finalization interrupted by a crash may wait. */
   afterSweep?: boolean;
 }
 
@@ -58,12 +58,12 @@ const ONE_END = [
    where r.job_id = $1 and not exists (select from items i where i.job_id = $1 and i.seq = r.seq)`,
 ];
 
-/** Every number that a ledger row counts, and where it can be counted again. */
+/** Every number in a ledger row, and the query that recounts it. */
 const RECOUNTS = [
   ...STATUSES.map((status) => ({
     name: status,
     sum: `sum(${status.toLowerCase()})`,
-    // What is reprocessed is booked off its generation until it ends again.
+    // Reprocessed items are booked off their generation until they have a new result.
     recount: `select generation, phase from results r where job_id = $1 and status = '${status}'
                 and not exists (select from results n where n.job_id = $1 and n.seq = r.seq and n.generation > r.generation)
                 and not exists (select from (${WAITING}) w where w.seq = r.seq)`,
@@ -105,7 +105,7 @@ const COST = [
 ];
 
 const ONE_SUMMARY = [
-  // One that was continued while the job was paused shares the summary of the next.
+  // A generation that was continued while the job was paused shares the summary of the next.
   `select format('one summary: generation %s is finished and has %s summaries', g, count(s.generation))
    from jobs j
    cross join generate_series(1, j.generation - (j.state not in ${FINISHED})::int) g
@@ -171,7 +171,7 @@ const LIVENESS = [
 
 const ALWAYS = [...COVERAGE, ...ONE_END, ...TRUTH, ...COST, ...ONE_SUMMARY];
 
-/** One statement, so all checks see one snapshot. Empty when everything holds. */
+/** One statement, so all checks see one snapshot. Returns nothing if every invariant holds. */
 export async function checkInvariants(
   client: Queryable,
   jobId: string,

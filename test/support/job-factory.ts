@@ -1,4 +1,4 @@
-// Rows for tests: jobs with items, and spans exactly as a test wants them.
+// Rows for tests: jobs with items, and spans exactly as a test needs them.
 
 import type { Claim } from '../../src/engine/claims/claim-work.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
@@ -12,11 +12,11 @@ import type { TestDatabase } from './test-database.ts';
 export interface JobShape {
   items: number;
   phases?: string[];
-  /** What item n holds. */
+  /** The input of item n. */
   input?: (n: number) => Record<string, unknown>;
 }
 
-/** A job, still ingesting, whose items wait in one span. */
+/** Creates a job, still ingesting, whose items wait in one span. */
 export async function jobWithItems(context: EngineContext, shape: JobShape): Promise<string> {
   const { jobId } = await createJob(context, { pipeline: 'test', phases: shape.phases ?? ['only'] });
   const input = shape.input ?? ((n) => ({ n }));
@@ -35,11 +35,11 @@ export interface SpanShape {
   crashes?: number;
   priority?: number;
   generation?: number;
-  /** Negative: it has been ready for so long. */
+  /** Negative: it has been ready for that long. */
   readyInMs?: number;
 }
 
-/** Replaces the spans of a job. Returns the new span ids, in the order given. */
+/** Replaces the spans of a job. Returns the new span ids, in the given order. */
 export async function replaceSpans(
   database: TestDatabase,
   jobId: string,
@@ -69,7 +69,7 @@ export async function replaceSpans(
   return ids;
 }
 
-/** A claim of a worker of its own, under a fresh token. */
+/** A claim request of a new worker, with a new token. */
 export function claimRequest(jobId: string, request: Partial<ClaimRequest> = {}): ClaimRequest {
   return {
     jobId,
@@ -83,7 +83,7 @@ export function claimRequest(jobId: string, request: Partial<ClaimRequest> = {})
   };
 }
 
-/** The claim as a worker has it, of a job without parameters, limits and budget. */
+/** The claim as a worker gets it, for a job without parameters, limits and budget. */
 export async function claimWhole(db: Executor, request: ClaimRequest): Promise<Claim> {
   const span = (await claimItems(db, request))!;
   const owner = { ownerId: 'local', weight: 1, maxInFlight: null };

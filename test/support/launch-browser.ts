@@ -1,5 +1,5 @@
-// A real browser: CHROME_BIN, else one that is installed, else the one that comes as a package (Linux on x64). Without any
-// it says so.
+// Launches a real browser: CHROME_BIN, otherwise an installed one, otherwise the packaged one (Linux on x64). Throws
+// if there is none.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContext, chromium as launcher } from 'playwright-core';
@@ -14,18 +14,20 @@ export async function findBrowser(): Promise<{ path: string; args: string[] }> {
     .find((path) => existsSync(path));
   if (installed !== undefined) return { path: installed, args: [] };
   if (process.platform === 'linux' && process.arch === 'x64') {
-    // The package unpacks the libraries that a bare machine lacks only where this says so.
+    // The package unpacks the libraries that a bare machine lacks only if this is set.
     process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs20.x';
     const { default: packaged } = await import('@sparticuz/chromium');
     packaged.setGraphicsMode = false;
-    // In a single process pages of one person send the cookies of another.
+    // In a single process, pages of one user send the cookies of another.
     const args = packaged.args.filter((arg) => arg !== '--single-process' && arg !== '--no-zygote');
     return { path: await packaged.executablePath(), args };
   }
   throw new Error('expected a browser for the tests of the page: install Chromium, or set CHROME_BIN');
 }
 
-/** As loopback-only.mjs does for Node: no other address is reached, and nothing is looked up or fetched unasked. */
+/**
+ * Like loopback-only.mjs for Node: no other address is reached, and nothing is resolved or fetched in the background.
+ */
 const LOOPBACK_ONLY = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
   '--disable-background-networking',
@@ -34,7 +36,7 @@ const LOOPBACK_ONLY = [
   '--no-first-run',
 ];
 
-/** A graphics card that is emulated takes twice the time of drawing without one. */
+/** An emulated graphics card takes twice as long as software drawing. */
 const WITHOUT_GRAPHICS_CARD = ['--disable-gpu'];
 
 export async function launchBrowser(extraArgs: readonly string[] = []): Promise<Browser> {
@@ -50,11 +52,11 @@ export async function launchBrowser(extraArgs: readonly string[] = []): Promise<
 export interface WindowOptions {
   dark?: boolean;
   width?: number;
-  /** Without animations, as people can ask their system for. */
+  /** Reduced motion, as in the settings of the operating system. */
   calm?: boolean;
 }
 
-/** A window with cookies of its own. */
+/** A window with its own cookies. */
 export function openWindow(
   browser: Browser,
   { dark = false, width = 1280, calm = false }: WindowOptions = {},
@@ -64,7 +66,7 @@ export function openWindow(
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: calm ? 'reduce' : 'no-preference',
     acceptDownloads: true,
-    // What a bare machine has is no language to browsers.
+    // Browsers do not accept the default locale of a bare machine.
     locale: 'en-US',
   });
 }

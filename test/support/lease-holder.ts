@@ -1,4 +1,4 @@
-// Holds leases of a test that does not ask what becomes of them.
+// Holds leases for a test that does not use them.
 import type { LeaseHolder } from '../../src/worker/leases/lease.ts';
 
 export const NO_HOLDER: LeaseHolder = {

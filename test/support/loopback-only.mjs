@@ -1,6 +1,6 @@
-// Loaded into every process of a test run through NODE_OPTIONS. Refuses sockets to any address but 127.0.0.0/8 and ::1,
-// and resolves no name but localhost, so that no test depends on a network or reaches a stranger. Each refusal is written
-// to the file in TEST_REFUSED_SOCKETS, which fails the run: code under test may swallow the error.
+// Loaded into every process of a test run through NODE_OPTIONS. Refuses sockets to any address except 127.0.0.0/8 and
+// ::1, and resolves no name except localhost, so that no test depends on a network or reaches another machine. Each
+// refusal is written to the file in TEST_REFUSED_SOCKETS, which fails the run: code under test may swallow the error.
 import dgram from 'node:dgram';
 import dns from 'node:dns';
 import { appendFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ function refuse(target) {
 
 const connect = net.Socket.prototype.connect;
 net.Socket.prototype.connect = function connectToLoopback(...args) {
-  // net.connect() passes its arguments as one array, already in order.
+  // net.connect() passes its arguments as one normalised array.
   const [first, second] = Array.isArray(args[0]) ? args[0] : args;
   const options = typeof first === 'object' && first !== null ? first : { port: first, host: second };
   const { host } = options;
@@ -34,7 +34,7 @@ net.Socket.prototype.connect = function connectToLoopback(...args) {
     process.nextTick(() => this.destroy(error));
     return this;
   }
-  // A lookup of the caller's own may answer with any address, and so may '10.1'.
+  // The caller's own lookup may return any address, and so may '10.1'.
   if (typeof host === 'string' && net.isIP(host) === 0 && typeof first === 'object')
     options.lookup = checkedLookup(options.lookup ?? dns.lookup);
   return connect.apply(this, args);
@@ -57,7 +57,7 @@ dgram.Socket.prototype.send = function sendToLoopback(...args) {
   return send.apply(this, args);
 };
 
-// The resolver of the tests: it knows localhost, answers literal addresses, and sends nothing to a name server.
+// The resolver of the tests: it knows localhost, returns literal addresses, and sends nothing to a name server.
 function unknownName(name) {
   return Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), {
     code: 'ENOTFOUND',

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-/** Reserved for documentation: nobody is there even if the guard fails. */
+/** Reserved for documentation: no machine has it, even if the guard fails. */
 const OUTSIDE = '192.0.2.1';
 
 describe('the guard of the test run', () => {
@@ -33,7 +33,7 @@ describe('the guard of the test run', () => {
     expect(refused()).toContain(OUTSIDE);
   });
 
-  test('refuses an address that a lookup of the caller answers with', async () => {
+  test("refuses an address that the caller's own lookup returns", async () => {
     const socket = connect({
       host: 'shop.example',
       port: 443,

@@ -1,5 +1,5 @@
-// A blob store without a disk, for tests that end thousands of jobs and ask nothing of the files but that they were
-// written and read back: waiting for the disk took half of their time. The real ones have a contract of their own.
+// A blob store in memory, for tests that finish thousands of jobs and only need files to be written and read back:
+// waiting for the disk took half of their time. The real stores are tested by their contract.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { BlobStore, StoredBlob } from '../../src/platform/blob-store/blob-store.ts';

@@ -1,4 +1,4 @@
-// Metrics as queries and documents name them, checked against those that processes really have.
+// Checks metric names in queries and documents against the metrics of real processes.
 import type { Registry } from 'prom-client';
 
 interface RealMetric {

@@ -1,4 +1,4 @@
-// A PgBouncer in transaction mode before the server of the tests, where one is installed.
+// A PgBouncer in transaction mode in front of the test server, if one is installed.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { freePort } from './free-port.ts';
 import { testServerUrl } from './test-server-url.ts';
 
-/** Not found on many machines in the PATH of ordinary people. */
+/** On many machines the PATH of ordinary users lacks these folders. */
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 
 export function hasPgbouncer(): boolean {
@@ -21,12 +21,12 @@ export function hasPgbouncer(): boolean {
 }
 
 export interface Pgbouncer {
-  /** The same database through it. */
+  /** The same database through PgBouncer. */
   through(url: string): string;
   stop(): Promise<void>;
 }
 
-/** With few sessions of the server, so that clients share them. */
+/** With few server sessions, so that clients share them. */
 export async function startPgbouncer({ sessions = 3, serverUrl = testServerUrl() } = {}): Promise<Pgbouncer> {
   const { hostname, port, username, password } = new URL(serverUrl);
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-pgbouncer-'));
@@ -71,7 +71,7 @@ export async function startPgbouncer({ sessions = 3, serverUrl = testServerUrl()
   };
 }
 
-/** It refuses to run as root. */
+/** PgBouncer refuses to run as root. */
 function asWhom(): { uid: number; gid: number } | null {
   return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null;
 }

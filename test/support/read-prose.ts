@@ -4,9 +4,9 @@ import { parseSync } from 'vite';
 import { listFiles } from './read-sources.ts';
 
 export interface Prose {
-  /** From the repository: web/lib/format.ts. */
+  /** Path from the repository root: web/lib/format.ts. */
   path: string;
-  /** On one line; line comments that follow each other are one text. */
+  /** On one line; consecutive line comments are one text. */
   text: string;
 }
 

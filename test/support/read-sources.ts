@@ -1,5 +1,5 @@
-// The source files of Rowmill as tests about the repository see them: without comments, and taken apart into strings
-// and imports. A scanner for this code base, not a parser for every TypeScript file.
+// The source files of Rowmill for tests about the repository: without comments, and split into strings and imports. A
+// scanner for this code base, not a parser for every TypeScript file.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface SourceImport {
-  /** As in `import type`: gone at run time. */
+  /** True for `import type`: gone at run time. */
   typeOnly: boolean;
-  /** Path from the repository for relative imports, else the package. */
+  /** Path from the repository root for relative imports, otherwise the package. */
   target: string;
 }
 
 export interface SourceFile {
-  /** From the repository: src/core/jobs/job-state.ts. */
+  /** Path from the repository root: src/core/jobs/job-state.ts. */
   path: string;
   lineCount: number;
   /** The text without comments. */
@@ -23,7 +23,7 @@ export interface SourceFile {
   imports: SourceImport[];
 }
 
-/** Everything under src but tests. */
+/** All files under src except tests. */
 export function readSources(): SourceFile[] {
   return listFiles('src')
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
@@ -34,7 +34,7 @@ export function readSources(): SourceFile[] {
     });
 }
 
-/** Files under a folder of the repository, without what is installed or built. */
+/** Files under a folder of the repository, without installed packages and build output. */
 export function listFiles(folder: string): string[] {
   return readdirSync(join(REPOSITORY, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
@@ -65,7 +65,7 @@ function resolveTarget(path: string, target: string): string {
   return target.startsWith('.') ? join(dirname(path), target).replaceAll('\\', '/') : target;
 }
 
-/** Removes comments and collects strings; the parts of a template between its substitutions are one string. */
+/** Removes comments and collects strings; a template, without its substitutions, is one string. */
 function scan(text: string): { code: string; strings: string[] } {
   const strings: string[] = [];
   let code = '';

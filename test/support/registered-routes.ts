@@ -1,9 +1,9 @@
-// The routes that a Fastify instance answers, read from its own router: whatever was added to it, and by whom.
+// All routes of a Fastify instance, read from its own router.
 import type { FastifyInstance } from 'fastify';
 
 const LINE = /^((?:│ {3}| {4})*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/;
 
-/** As `METHOD /path`, without HEAD and OPTIONS, which belong to other methods. */
+/** As `METHOD /path`, without HEAD and OPTIONS, which accompany other methods. */
 export function registeredRoutes(server: FastifyInstance): string[] {
   const branch: string[] = [];
   const routes: string[] = [];

@@ -1,8 +1,8 @@
-// The regular expressions of a source file: literals, and calls of RegExp as far as their pattern is a constant.
+// The regular expressions of a source file: literals, and calls of RegExp with a constant pattern.
 import { parseSync } from 'vite';
 
 export interface FoundExpression {
-  /** src/core/paging/cursor.ts:44. */
+  /** For example src/core/paging/cursor.ts:44. */
   where: string;
   source: string;
   flags: string;

@@ -1,5 +1,5 @@
-// The shared row of a resource, as the workers left it. Tests count by it instead of by the clock: each call takes one place
-// on the line of starts, and a worker has heard of a change once it has synced twice since.
+// The shared row of a resource in the database. Tests count with it instead of a clock: each call uses one scheduled
+// start, and a worker knows of a change once it has synced twice since.
 import { expect } from 'vitest';
 import type { ResourceState } from '../../src/core/limits/resource-control.ts';
 import { waitMs } from '../../src/platform/clock.ts';
@@ -42,8 +42,8 @@ export async function until(is: () => boolean | Promise<boolean>): Promise<void>
 }
 
 /**
- * Resolves when each worker that uses the resource has applied an answer that was decided after this call. A worker has one
- * sync under way at a time, so a second sync means that it applied the answer to the first.
+ * Resolves when each worker that uses the resource has applied an answer decided after this call. A worker runs one
+ * sync at a time, so a second sync means that it applied the answer to the first.
  */
 export async function whenHeard(database: TestDatabase, name: string, leaseMs: number): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
@@ -55,7 +55,7 @@ export async function whenHeard(database: TestDatabase, name: string, leaseMs: n
   }
 }
 
-/** As if this much time had passed: an instant of the state is over. */
+/** Moves an instant of the state into the past, as if that time had passed. */
 export async function passTime(database: TestDatabase, name: string, path: string): Promise<void> {
   await database.query(`update resources set state = jsonb_set(state, $2::text[], '0') where name = $1`, [
     name,
@@ -64,8 +64,8 @@ export async function passTime(database: TestDatabase, name: string, path: strin
 }
 
 /**
- * Each call took a place of its own on the line of starts, which has so many per second. `sinceMs` is before the first of
- * the calls, by the clock of the database.
+ * Checks that each call used its own scheduled start, at `perSecond` starts per second. `sinceMs` is before the first
+ * call, by the database clock.
  */
 export async function expectPlaces(
   database: TestDatabase,

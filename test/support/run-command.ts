@@ -1,4 +1,4 @@
-// The compiled command line, run in a folder as a person would, to its end.
+// Runs the compiled command line in a folder until it exits.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from './bare-environment.ts';
@@ -15,7 +15,7 @@ export interface CommandPlace {
   folder: string;
   databaseUrl?: string;
   environment?: Record<string, string>;
-  /** What is typed, or comes from another program. */
+  /** Standard input. */
   input?: string;
 }
 
@@ -23,7 +23,7 @@ export function runCommand(where: CommandPlace, args: readonly string[]): Promis
   return startCommand(where, args).ended;
 }
 
-/** For tests that do something while it runs. */
+/** For tests that act while it runs. */
 export function startCommand(
   where: CommandPlace,
   args: readonly string[],

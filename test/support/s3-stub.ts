@@ -1,5 +1,5 @@
 // A small S3 server for tests: path-style objects, ranges, listings and multipart uploads in memory, with switches for
-// what goes wrong between a client and a store. It checks Content-MD5 and the access key, not signatures.
+// faults between a client and a store. It checks Content-MD5 and the access key, not signatures.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,15 +21,15 @@ export type Fault =
   | { kind: 'answer'; status: number; code: string }
   /** Never answers. */
   | { kind: 'hang' }
-  /** Does what was asked, and cuts the connection before the answer. */
+  /** Executes the request, and cuts the connection before the response. */
   | { kind: 'lose-answer' }
-  /** The body of an answer ends after so many bytes. */
+  /** The body of a response ends after this many bytes. */
   | { kind: 'cut'; afterBytes: number }
-  /** The body of an answer stops after so many bytes, with the connection open. */
+  /** The body of a response stops after this many bytes, with the connection open. */
   | { kind: 'stall'; afterBytes: number }
-  /** One bit of the body is another, in whichever direction it goes. */
+  /** Flips one bit of the body, in whichever direction it is sent. */
   | { kind: 'flip' }
-  /** One bit is another after the store has checked what arrived. */
+  /** Flips one bit after the store has checked the received body. */
   | { kind: 'rot' }
   | { kind: 'trickle'; bytesPerSecond: number };
 
@@ -52,17 +52,17 @@ export interface S3Stub {
   bucket: string;
   objects: Map<string, StoredObject>;
   uploads: Map<string, Upload>;
-  /** Every request that arrived. */
+  /** Every received request. */
   requests: { operation: Operation; key: string }[];
-  /** How many requests of each kind were under way at the same time. */
+  /** The most concurrent requests, per kind. */
   peaks: Map<Operation, number>;
-  /** How many connections are open. */
+  /** Number of open connections. */
   connections(): Promise<number>;
-  /** How many connections there have been. */
+  /** Number of connections ever accepted. */
   accepted(): number;
-  /** The next `times` requests of this kind go wrong. */
+  /** The next `times` requests of this kind fail. */
   fail(operation: Operation, fault: Fault, times?: number): void;
-  /** No more faults, objects, uploads and requests. */
+  /** Removes all faults, objects, uploads and requests. */
   reset(): void;
   stop(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export interface S3Stub {
 export interface StubOptions {
   accessKey?: string;
   pageSize?: number;
-  /** Of the ETags of encrypted objects and of other stores. */
+  /** False: like encrypted objects and other stores, whose ETags are not MD5 sums. */
   etagsAreMd5?: boolean;
   encryption?: string;
 }

@@ -1,4 +1,4 @@
-// Values for fast-check from the JSON Schema of the OpenAPI document: right ones, and hostile ones that may be anything.
+// Values for fast-check from the JSON Schema of the OpenAPI document: valid ones, and arbitrary hostile ones.
 import fc from 'fast-check';
 
 export interface JsonSchema {
@@ -26,7 +26,7 @@ export interface JsonSchema {
 
 type Definitions = Readonly<Record<string, JsonSchema>>;
 
-/** Long enough to find mistakes, short enough to be many. */
+/** Long enough to find mistakes, short enough to run many. */
 const MOST = 5;
 
 export function validValues(schema: JsonSchema, definitions: Definitions, depth = 0): fc.Arbitrary<unknown> {
@@ -92,7 +92,7 @@ function objects(
   });
 }
 
-/** What somebody sends who means harm, or whose program is broken. */
+/** Values sent by an attacker or a broken program. */
 export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(
     null,

@@ -1,4 +1,4 @@
-// Results exactly as a test wants them, written past the engine.
+// Inserts results exactly as a test needs them, bypassing the engine.
 import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import type { TestDatabase } from './test-database.ts';
 
@@ -42,7 +42,7 @@ export async function seedResults(
   );
 }
 
-/** As the flush fills it, in the order given. The empty name marks keys beyond the limit. */
+/** In the format of the flush, in the given order. The empty name marks keys beyond the limit. */
 export async function seedResultColumns(
   database: TestDatabase,
   jobId: string,

@@ -1,10 +1,10 @@
-// A certificate for 127.0.0.1 and localhost that signs itself, made anew for each run: Node can make keys and
-// signatures, but not the certificate around them.
+// A self-signed certificate for 127.0.0.1 and localhost, created for each run: Node can create keys and signatures,
+// but not the certificate around them.
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 export interface SelfSignedCertificate {
   key: string;
-  /** PEM, also the authority to trust. */
+  /** PEM; also the authority to trust. */
   cert: string;
 }
 

@@ -1,18 +1,18 @@
-// One request on a socket of its own, with exactly the headers that the test gives; fetch adds and forbids some.
+// Sends one request on its own socket, with exactly the headers of the test; fetch adds and forbids some.
 import { type IncomingHttpHeaders, request } from 'node:http';
 
 export interface Answered {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** The body as JSON; null when it is none. */
+  /** The body as JSON; null if it is not JSON. */
   body: Record<string, unknown> | null;
 }
 
 export interface Sent {
   method?: string;
   headers?: Record<string, string>;
-  /** Sent as JSON; a text as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   body?: unknown;
 }
 
@@ -37,7 +37,7 @@ export function sendRequest(
       },
       (response) => {
         const status = response.statusCode ?? 0;
-        // A stream of events does not end by itself.
+        // An event stream does not end.
         if (response.headers['content-type']?.startsWith('text/event-stream')) {
           response.destroy();
           resolve({ status, headers: response.headers, text: '', body: null });

@@ -1,5 +1,5 @@
-// An SSH server in this process that serves a temporary folder over SFTP: what OpenSSH does for list, stat, read, write,
-// rename and mkdir, with the faults that tests need. Its host key is made anew for each run.
+// An SSH server in this process that serves a temporary folder over SFTP: like OpenSSH for list, stat, read, write,
+// rename and mkdir, with the faults that tests need. Its host key is created for each run.
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import {
   closeSync,
@@ -25,13 +25,13 @@ export interface SftpTestServer {
   root: string;
   user: string;
   password: string;
-  /** As ssh-keygen -l prints it. */
+  /** In the format of ssh-keygen -l. */
   hostKey: string;
-  /** How many passwords were offered. */
+  /** Number of passwords offered. */
   passwords(): number;
-  /** The next downloads end after so many bytes, with the connection. */
+  /** The next downloads end after this many bytes, with the connection. */
   cutDownloads(times: number, afterBytes: number): void;
-  /** No read is answered any more. */
+  /** Reads are no longer answered. */
   stallReads(): void;
   stop(): Promise<void>;
 }

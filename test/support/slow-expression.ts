@@ -1,5 +1,5 @@
-// Tells whether a regular expression can take more than linear time. scslre finds what repeats a single character; the two
-// rules here add what it does not look at: a repetition inside a repetition, and one that reads over its own beginning.
+// Detects regular expressions that can take more than linear time. scslre finds repetitions of a single character; the
+// two rules here add a repetition inside a repetition, and one that reads over its own beginning.
 import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
 import { analyse } from 'scslre';
 
@@ -37,8 +37,8 @@ function findNested(literal: AST.RegExpLiteral): string | null {
 }
 
 /**
- * Without an anchor a match is tried at every place. A repetition that takes the characters before it, and that
- * something has to follow, goes through the rest of the text from each of them.
+ * Without an anchor a match is tried at every position. A repetition that also matches the characters before it, and
+ * that something must follow, scans the rest of the text from each of them.
  */
 function findRestart(alternative: AST.Alternative, flags: string): string | null {
   const { elements } = alternative;
@@ -58,7 +58,7 @@ function findRestart(alternative: AST.Alternative, flags: string): string | null
 
 const CANDIDATES = Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code));
 
-/** A short text that the element matches; '' for an assertion and for what may be absent. */
+/** A short text that the element matches; '' for an assertion and for an optional element. */
 function exampleOf(element: AST.Element, flags: string): string {
   switch (element.type) {
     case 'Character':

@@ -1,5 +1,5 @@
-// Helpers hand over how to stop a server that they started; it is stopped after the test. A hook of their own would run
-// for the first file only: a process of the test run loads a helper once for all of its test files.
+// Helpers register here how to stop a server that they started; it is stopped after the test. A hook in a helper would
+// run for the first file only: a process of the test run loads a helper once for all of its test files.
 
 const stops: (() => Promise<unknown>)[] = [];
 

@@ -1,5 +1,5 @@
-// The smallest real way to turn a file of a source into a job: reads all bytes, refuses another length, and creates the
-// job by the key of the file, with the hash of what it read. Tests make it fail or wait at its three places.
+// The simplest function that turns a file of a source into a job: reads all bytes, refuses another length, and creates
+// the job with the key of the file and the hash of its bytes. Hooks let tests fail or delay it.
 import { createHash } from 'node:crypto';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
@@ -12,7 +12,7 @@ export interface TakeHooks {
   beforeOpen?(file: Offered): Promise<void> | void;
   /** After the first chunk. */
   whileReading?(file: Offered): Promise<void> | void;
-  /** Everything was read, nothing was created. */
+  /** Everything is read, and no job created yet. */
   beforeJob?(file: Offered): Promise<void> | void;
   afterJob?(file: Offered): Promise<void> | void;
 }

@@ -1,4 +1,4 @@
-// A real server on a free port of this machine, with the database of the test file.
+// A real server on a free local port, with the database of the test file.
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { type Logger, silentLogger } from '../../src/platform/logger.ts';
@@ -6,7 +6,7 @@ import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { stopAfterTest } from './stop-after-test.ts';
 
-/** Without accounts unless the settings say otherwise. Stopped after the test. */
+/** Without accounts by default. Stopped after the test. */
 export async function startTestApi(
   databaseUrl: string,
   options: {

@@ -1,5 +1,5 @@
-// A database of its own for each test file, cloned from the migrated template. When a test failed it says what it
-// holds, and is kept, so that one can look at it.
+// A separate database for each test file, cloned from the migrated template. If a test fails, its content is logged,
+// and the database is kept on request.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import { TEMPLATE_DATABASE } from './global-setup.ts';
 import { testServerUrl } from './test-server-url.ts';
 
 export interface TestDatabase {
-  /** Through the pooler at TEST_POOLER (host:port) where that is set. */
+  /** Through the pooler at TEST_POOLER (host:port) if that is set. */
   url: string;
-  /** The server itself. */
+  /** Direct, without the pooler. */
   directUrl: string;
-  /** A fresh engine context on this database; closed after the file. */
+  /** A new engine context on this database; closed after the file. */
   context(settings?: Partial<Settings>): EngineContext;
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Call in a test: the database stays if it fails. */
+  /** Call in a test to keep the database if that test fails. */
   keepIfFailed(): void;
 }
 
@@ -44,14 +44,14 @@ export function useTestDatabase(): TestDatabase {
     await admin.connect();
     // One clone at a time: PostgreSQL refuses while another session uses the template.
     await admin.query('select pg_advisory_lock(726)');
-    // Copying its files takes half the time of writing them through the log.
+    // Copying the files takes half the time of writing them through the WAL.
     await admin.query(`create database ${name} template ${TEMPLATE_DATABASE} strategy file_copy`);
     await admin.query('select pg_advisory_unlock(726)');
     client = new pg.Client({ connectionString: direct });
     await client.connect();
   });
 
-  // Where the machine is gone afterwards, this is all that is left to look at.
+  // In CI nothing else remains of the machine.
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') console.error(await describeDatabase(client));
   });
@@ -91,7 +91,7 @@ export function useTestDatabase(): TestDatabase {
   };
 }
 
-/** The jobs that were made last, what of them waits or is held, and who is connected and waits for whom. */
+/** The newest jobs, their waiting and leased spans, and the sessions with their lock waits. */
 async function describeDatabase(client: pg.Client): Promise<string> {
   const parts: [what: string, text: string][] = [
     [
@@ -111,7 +111,7 @@ async function describeDatabase(client: pg.Client): Promise<string> {
        from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     ],
   ];
-  const lines: string[] = ['what the database of the test that failed holds:'];
+  const lines: string[] = ['content of the database of the failed test:'];
   for (const [what, text] of parts) {
     try {
       const { rows } = await client.query(text);

@@ -1,5 +1,5 @@
-// Names the tests that failed and passed when they were tried again, with what failed. Each is a defect of the test or
-// of the product that has not been understood yet.
+// Lists the tests that failed and passed on a retry, with the failure. Each is a defect of the test or of the product
+// that has not been understood yet.
 import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestModule } from 'vitest/node';
 
@@ -9,7 +9,7 @@ export default class TriedAgainReporter implements Reporter {
       .flatMap((module) => [...module.children.allTests()])
       .filter((test) => test.diagnostic()?.flaky);
     if (tests.length === 0) return;
-    console.log(`\n${tests.length} failed and passed when tried again:`);
+    console.log(`\n${tests.length} failed and passed on a retry:`);
     for (const test of tests) {
       console.log(`  ${test.module.relativeModuleId} > ${test.fullName}`);
       for (const { message, stacks } of test.result().errors ?? []) {

@@ -1,7 +1,7 @@
-// Calls of a handler that wait until the test lets them through.
+// Handler calls that wait until the test lets them pass.
 
 export interface Turnstile {
-  /** Waits for a place; rejects when the call is aborted. */
+  /** Waits to be let through; rejects if the call is aborted. */
   pass(signal: AbortSignal): Promise<void>;
   /** Lets this many more calls through, waiting ones first. */
   admit(count: number): void;

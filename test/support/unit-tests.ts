@@ -1,5 +1,5 @@
-// The tests of the unit lane: those that start no server, process, thread or browser. What a test imports decides, so
-// there is no list to keep. A test that is wrongly among them fails at once: the lane has no database.
+// The tests of the unit lane: those that start no server, process, thread or browser. The imports of a test decide, so
+// there is no list to maintain. A test that does not belong here fails immediately: the lane has no database.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const STARTS_SOMETHING =

@@ -1,4 +1,4 @@
-// A receiver of webhooks on this machine that checks signatures, keeps what it got and answers as it is told.
+// A local receiver of webhooks that checks signatures, keeps the messages and answers as the test wants.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ export interface ReceivedMessage {
 export interface WebhookReceiver {
   readonly url: string;
   readonly messages: readonly ReceivedMessage[];
-  /** Messages that wait for their answer at once, at the most. */
+  /** The most messages that waited for an answer at the same time. */
   readonly mostAtOnce: number;
   answer: (response: ServerResponse, message: ReceivedMessage) => void;
   whenReceived(count: number): Promise<void>;
@@ -73,7 +73,7 @@ export async function startWebhookReceiver(host = '127.0.0.1'): Promise<WebhookR
   return receiver;
 }
 
-/** As the receiver's own code would: one of the signatures is that of its secret. */
+/** Like the receiver's own code: one of the signatures is by its secret. */
 export function isSignedWith(secret: string, { id, timestamp, text, signatures }: ReceivedMessage): boolean {
   return signatures.includes(signWebhook([secret], { id, timestamp, body: text }));
 }

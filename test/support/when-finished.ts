@@ -1,9 +1,10 @@
-// Waits for the end of a job as long as a busy machine may need, and says where the job stands when it does not come.
+// Waits until a job is finished, long enough for a busy machine, and reports the state of the job if it does not
+// finish.
 import { contextOf, type Rowmill } from '../../src/open-rowmill.ts';
 
 /**
- * Less than a test has, so that the test fails with what is said here and not with its time. Where jobs are meant not to
- * end (test/proof), TEST_PATIENCE_MS makes it shorter.
+ * Less than the timeout of a test, so that the test fails with this message. TEST_PATIENCE_MS shortens it where jobs
+ * are expected to hang (test/proof).
  */
 const PATIENCE_MS = Number(process.env.TEST_PATIENCE_MS ?? 50_000);
 
@@ -13,9 +14,12 @@ export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<
     return await rowmill.whenFinished(jobId, patience);
   } catch (error) {
     if (!patience.aborted) throw error;
-    throw new Error(`job ${jobId} did not end in ${PATIENCE_MS} ms: ${await standing(rowmill, jobId)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `job ${jobId} did not finish within ${PATIENCE_MS} ms: ${await standing(rowmill, jobId)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-/** An object that behaves like another one but for some methods. Classes with private fields cannot be spread. */
+/** An object that behaves like another one except for some methods. Classes with private fields cannot be spread. */
 export function withMethods<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {

@@ -1,9 +1,9 @@
-// Small workbooks written by hand, for what no program would save.
+// Small handwritten workbooks, for cases that no program would save.
 import { writeZip, type ZipPart } from './zip-writer.ts';
 
 export interface HandMadeSheet {
   name: string;
-  /** The XML of the sheet, or only what stands between <sheetData> and </sheetData>. */
+  /** The XML of the sheet, or only the part between <sheetData> and </sheetData>. */
   xml?: string;
   data?: string;
   state?: 'hidden' | 'veryHidden';

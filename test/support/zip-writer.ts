@@ -1,18 +1,18 @@
-// Writes zips byte by byte, so that a test can make one that lies: about sizes, checksums, names, encryption.
+// Writes zips byte by byte, so that a test can create invalid ones: wrong sizes, checksums, names, encryption.
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipPart {
   name: string;
   data?: Buffer | string;
-  /** Deflated bytes as they are to stand in the file, instead of data. */
+  /** Deflated bytes to write unchanged, instead of data. */
   deflated?: Buffer;
   store?: boolean;
-  /** What both headers say instead of the truth. */
+  /** False values for both headers. */
   size?: number;
   checksum?: number;
   method?: number;
   encrypted?: boolean;
-  /** What only the local header says. */
+  /** False values for the local header only. */
   localName?: string;
   localSize?: number;
 }
@@ -56,7 +56,7 @@ export function writeZip(parts: ZipPart[]): Buffer {
   return Buffer.concat([...pieces, directoryBytes, zip64, end]);
 }
 
-/** Deflated bytes that inflate to this many MiB of zeros; making them costs nothing. */
+/** Deflated bytes that inflate to this many MiB of zeros, created cheaply. */
 export function deflatedZeros(mebibytes: number): Buffer {
   const block = deflateRawSync(Buffer.alloc(1024 * 1024), {
     level: 9,

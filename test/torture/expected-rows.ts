@@ -1,5 +1,4 @@
-// The outcome of a row follows from its number, whatever happens on the way: the pipeline, the provider and the checks
-// agree on it here.
+// The expected outcome of a row depends only on its number: the pipeline, the provider and the checks use this file.
 export const CHILD_OFFSET = 1_000_000;
 export const SHOPS = 5;
 
@@ -15,7 +14,7 @@ export function priceOf(n: number): number {
   return (n * 7919) % 10_007;
 }
 
-/** The row that this one emits, if any: rows of the file only, and only those that end well. */
+/** The row that this one emits, if any: only rows of the file emit, and only those that complete. */
 export function childOf(n: number): number | null {
   return n < CHILD_OFFSET && n % 40 === 1 && expectedStatus(n) === 'DONE' ? n + CHILD_OFFSET : null;
 }

@@ -1,5 +1,5 @@
-// A user of the torture: uploads a file, may pause, cancel or rerun the job, waits for its end and compares every row,
-// in the database and in the downloaded file, with what its number says it must be.
+// A user of the torture: uploads a file, may pause, cancel or rerun the job, waits until it is finished and compares
+// every row, in the database and in the downloaded file, with the outcome expected for its number.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -74,7 +74,7 @@ export class JobUser {
     }
     let generation = 1;
     if (fate > 0.75) {
-      // A job that is cancelled while its file is read has only the rows that were stored until then.
+      // A job cancelled while its file is read has only the rows stored until then.
       await this.#when(jobId, deadlineMs, ({ sealed }) => sealed);
       await sleep(random() * 8000);
       await this.#control(jobId, 'cancel', deadlineMs);
@@ -108,7 +108,7 @@ export class JobUser {
     return (answer as { jobId: string }).jobId;
   }
 
-  /** A job that has ended meanwhile refuses, which is right. */
+  /** A job that finished meanwhile rightly refuses. */
   async #control(jobId: string, action: string, deadlineMs: number): Promise<void> {
     await this.#request('POST', `/api/jobs/${jobId}/${action}`, deadlineMs, { accept: [409] });
   }
@@ -162,7 +162,7 @@ export class JobUser {
         return (await client.query<Row>(text, values)).rows;
       } catch (error) {
         const code = (error as { code?: string }).code ?? '';
-        // The nemesis has ended the postmaster, or it is recovering.
+        // The nemesis has killed the postmaster, or it is recovering.
         if (code !== '' && !/^(57P|08|ECONN|EPIPE)/.test(code)) throw error;
         await sleep(500);
       } finally {
@@ -207,14 +207,14 @@ export class JobUser {
   async #compare(jobId: string, expected: number[], deadlineMs: number): Promise<void> {
     const ended = await this.#results(jobId);
     const byNumber = new Map(ended.map((row) => [row.n, row]));
-    if (byNumber.size !== ended.length) this.violations.push(`job ${jobId}: rows are doubled`);
+    if (byNumber.size !== ended.length) this.violations.push(`job ${jobId}: rows are duplicated`);
     const crashedParents = new Set<number>();
     const wrong: string[] = [];
     for (const n of expected) {
       const row = byNumber.get(n);
       byNumber.delete(n);
       if (row?.class === 'crashed') {
-        // Three kills hit it alone: documented, and counted.
+        // Three kills hit this row while it ran alone: documented, and counted.
         this.figures.crashedRows += 1;
         crashedParents.add(n);
         continue;

@@ -1,4 +1,4 @@
-// The faults of the torture, one at a time or two at once, each healed by itself.
+// The faults of the torture, one or two at a time. Each fault heals itself.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -102,7 +102,7 @@ export class Nemesis {
   }
 }
 
-/** A process that has ended meanwhile is not an error: its keeper starts another. */
+/** If the process has exited meanwhile, its keeper starts another. */
 function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,5 +1,5 @@
-// The processes of the torture: servers and supervised workers of the built command line, restarted when they end, and
-// listed with their children so that the nemesis can choose one.
+// The processes of the torture: servers and supervised workers of the built command line, restarted when they exit,
+// and listed with their children for the nemesis.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const CLOCK = new URL('step-clock.mjs', import.meta.url).href;
 
 export interface KeptProcess {
   readonly name: string;
-  /** Ends of the process that the torture did not ask for, as "code/signal". */
+  /** Exits that the torture did not cause, as "code/signal". */
   readonly ends: string[];
   pids(): number[];
   stop(): Promise<void>;

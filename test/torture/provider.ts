@@ -1,5 +1,5 @@
-// The paid service of the torture: it answers by a row's number, fails at random in ways that pass, and counts calls,
-// repeated calls and how many are under way at once per limit.
+// The paid service of the torture: it answers by a row's number, fails at random with temporary errors, and counts
+// calls, repeated calls and concurrent calls per limit.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ export interface ProviderFigures {
   answered: number;
   repeated: number;
   injected: Record<string, number>;
-  /** Most calls under way at once, per limit. */
+  /** Highest number of concurrent calls, per limit. */
   most: Record<string, number>;
 }
 
@@ -31,7 +31,7 @@ export async function startProvider(random: () => number): Promise<Provider> {
     figures.injected[name] = (figures.injected[name] ?? 0) + 1;
   }
 
-  /** Returns true when the call was answered, or its connection cut, by a fault. */
+  /** Returns true if a fault answered the call or cut its connection. */
   async function failAtRandom(response: ServerResponse): Promise<boolean> {
     const draw = random();
     if (draw < 0.02) {

@@ -1,7 +1,7 @@
-// `npm run torture -- --minutes 60`: two servers, two supervised workers of two processes each, a real S3 server and the
-// embedded PostgreSQL, while a nemesis kills, stops, cuts and steps clocks. Users upload files, pause, cancel and rerun;
-// every row of every job is compared with what it must be, in the database and in the downloaded file.
-// Debian's packages ceph-mon, ceph-osd, ceph-common and radosgw are needed.
+// `npm run torture -- --minutes 60`: two servers, two supervised workers of two processes each, a real S3 server and
+// the embedded PostgreSQL, while a nemesis kills, stops, cuts and steps clocks. Users upload files, pause, cancel and
+// rerun; every row of every job is compared with its expected outcome, in the database and in the downloaded file.
+// Needs Debian's packages ceph-mon, ceph-osd, ceph-common and radosgw.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 });
 const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const PIPELINE = fileURLToPath(new URL('torture-pipeline.ts', import.meta.url));
-/** What is left after the nemesis must end within this time. */
+/** After the nemesis the remaining jobs must finish within this time. */
 const SETTLE_MS = 240_000;
 
 const seed = Number(values.seed);

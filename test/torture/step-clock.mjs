@@ -1,5 +1,5 @@
-// Preloaded into a process (and its threads): its wall clock is off by the milliseconds in CLOCK_FILE, which may change
-// while it runs. Timers and performance.now() keep their pace, as they do on a machine whose clock is set.
+// Preloaded into a process (and its threads) to shift its wall clock by the milliseconds in CLOCK_FILE, which may
+// change while it runs. Timers and performance.now() keep their pace, as on a machine whose clock is set.
 import { readFileSync } from 'node:fs';
 
 const RealDate = Date;
@@ -9,7 +9,7 @@ function readOffset() {
   try {
     offsetMs = Number(readFileSync(process.env.CLOCK_FILE, 'utf8')) || 0;
   } catch {
-    // The file is being replaced: the old offset holds.
+    // The file is being replaced: the old offset still applies.
   }
 }
 

@@ -1,5 +1,5 @@
 // Two phases against the provider of the torture: calls for many rows under one limit, then a call per row under a
-// limit per shop. Failures that pass are retried far longer than the nemesis lasts.
+// limit per shop. Temporary failures are retried far longer than the nemesis lasts.
 import { definePipeline, httpError, notFound, resource } from 'rowmill';
 import { z } from 'zod';
 import { childOf } from './expected-rows.ts';

@@ -1,4 +1,4 @@
-// The walks of ARCHITECTURE.md: numbered lists of the files that a reader passes, in order.
+// The walks of ARCHITECTURE.md: numbered lists of files in reading order.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface Hop {
-  /** From the repository: src/core/job-state.ts. */
+  /** Path from the repository root: src/core/job-state.ts. */
   path: string;
-  /** Set where no import leads to the file: a word that an earlier file of the walk and this one both contain. */
+  /** Set if no import leads to the file: a word that an earlier file of the walk and this one both contain. */
   by: string | null;
 }
 

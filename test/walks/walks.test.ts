@@ -38,7 +38,7 @@ describe('a hop', () => {
     expect(check(['a.ts'], ['b.ts'], ['c.ts', 'named'])).toEqual([]);
   });
 
-  it('is reported when the file is missing or nothing leads to it', () => {
+  it('is reported if the file is missing or nothing leads to it', () => {
     expect(check(['a.ts'], ['gone.ts'])).toEqual(['Walk: gone.ts does not exist']);
     expect(check(['a.ts'], ['c.ts'])).toEqual(['Walk: no earlier file imports c.ts']);
     expect(check(['b.ts'], ['c.ts', 'named'])).toEqual([
