@@ -52,3 +52,11 @@ export function toCounts(row: JobCountColumns): JobCounts {
     CANCELLED: row.cancelled,
   };
 }
+
+/** Replaces the columns with counts by one object. */
+export function withCounts<Row extends JobCountColumns>(
+  row: Row,
+): Omit<Row, keyof JobCountColumns> & { counts: JobCounts } {
+  const { pending, processing, done, error, notFound, skipped, cancelled, ...rest } = row;
+  return { ...rest, counts: toCounts({ pending, processing, done, error, notFound, skipped, cancelled }) };
+}
