@@ -1,5 +1,5 @@
 // Exit codes of commands; docs/cli.md has the same list.
-import type { FollowEnd } from './follow-job.ts';
+import type { FollowEnd } from './show-progress.ts';
 
 export const EXIT = {
   ok: 0,

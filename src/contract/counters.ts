@@ -24,7 +24,7 @@ export const counter = z
     updatedAt: time.nullable(),
   })
   .meta({ id: 'Counter' });
-export type Counter = z.infer<typeof counter>;
+export type ShownCounter = z.infer<typeof counter>;
 
 /** Values of one owner: two owners that count the same name have a row each. */
 export const counterRow = z

@@ -25,7 +25,7 @@ export const pipeline = z
   })
   .meta({ id: 'Pipeline' });
 
-export const resource = z
+export const listedResource = z
   .looseObject({
     name: z.string(),
     key: z.string(),
@@ -161,7 +161,7 @@ export const operationRoutes = defineRoutes({
     summary: 'Rate-limited resources and their current use.',
     query: z.strictObject({ name: name.optional(), ...shortPage, limit: shortPage.limit.default(100) }),
     pagedBy: ['name', 'key'],
-    answer: { status: 200, schema: pageOf(resource) },
+    answer: { status: 200, schema: pageOf(listedResource) },
     errors: ['CURSOR_INVALID'],
   },
   getResourceHistory: {

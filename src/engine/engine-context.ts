@@ -4,7 +4,7 @@ import type { Database } from '../platform/database.ts';
 import type { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 
-export interface Caller {
+export interface AuditCaller {
   actor: string;
   requestId: string | null;
   address: string | null;
@@ -17,5 +17,5 @@ export interface EngineContext {
   events: Events;
   settings: Settings;
   /** The caller, for the audit log. Default: the library. */
-  by?: Caller;
+  by?: AuditCaller;
 }

@@ -1,10 +1,8 @@
 // Reads the file of a job into items, from the last stored batch to the seal. A lease allows one process at a time;
 // after a crash the next process resumes at the checkpoint. A file that cannot be read fails the job. Transient
 // errors (database, blob store) leave the job open, to be resumed.
-
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { IngestReport, JobSource } from '../core/files/file-format.ts';
-
 import { mapColumns } from '../core/files/map-columns.ts';
 import { ColumnTypeGatherer, type ColumnTypes } from '../core/files/typed-columns.ts';
 import { toStorableText } from '../core/items/storable-json.ts';

@@ -8,7 +8,6 @@ import { checkParams } from '../pipeline/check-params.ts';
 import type { DetectedFormat, FormatOptions, JobSource } from '../core/files/file-format.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
 import { fieldsOf } from '../pipeline/input-schema.ts';
-import { isFinished } from '../core/jobs/job-state.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import { type JobOutput, outputLike } from '../core/files/output-format.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -19,7 +18,7 @@ import { type FileSet, withFileSet } from '../engine/items/file-set.ts';
 import type { StoredBlob } from '../platform/blob-store/blob-store.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
-import { readJob } from '../store/views/jobs/read-job.ts';
+import { checkUpdatedJob } from './check-updated-job.ts';
 import { type ImageFile, imagesOfZip, storeImageSet } from './formats/read-images.ts';
 import { keepImageIn } from './keep-image.ts';
 import { sniffFile, withRows } from './open-rows.ts';
@@ -165,7 +164,7 @@ async function submitBlob(
   if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
   const key = options.key ?? pipeline.key;
   if (options.updatesJobId !== undefined)
-    await checkUpdated(context, options.updatesJobId, pipeline.name, key);
+    await checkUpdatedJob(context, options.updatesJobId, pipeline.name, key);
   const look = await lookAt(context, pipeline, path, { format, mapping, signal: options.signal });
   checkKey(key, look.columns);
   const source: JobSource = {
@@ -232,41 +231,6 @@ async function lookAt(
     return { detected, columns: columns.filter((column) => column !== null), ignored };
   };
   return withRows(path, how.format, readLimits(context.settings), look, how.signal);
-}
-
-async function checkUpdated(
-  context: EngineContext,
-  jobId: string,
-  pipeline: string,
-  key: readonly string[],
-): Promise<void> {
-  const job = await readJob(context.db, jobId);
-  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-  if (job.pipeline !== pipeline) {
-    throw new RowmillError(
-      'JOB_CONFLICT',
-      `job ${jobId} belongs to pipeline ${job.pipeline}, not ${pipeline}`,
-      {
-        hint: 'Submit the corrected file to the pipeline of the original job.',
-      },
-    );
-  }
-  if (key.length === 0 || job.keyColumns.join('\0') !== key.join('\0')) {
-    throw new RowmillError(
-      'JOB_CONFLICT',
-      `expected job ${jobId} and the corrected file to have the same key, got ${printKey(job.keyColumns)} and ${printKey(key)}`,
-      { hint: 'Name the columns that identify a row: `key` in the pipeline, or --key, for both files.' },
-    );
-  }
-  if (!isFinished(job.state)) {
-    throw new RowmillError('JOB_CONFLICT', `expected job ${jobId} to be finished, it is ${job.state}`, {
-      hint: 'Wait until it has finished: the corrected file takes over its results.',
-    });
-  }
-}
-
-function printKey(key: readonly string[]): string {
-  return key.length === 0 ? 'none' : key.join(' + ');
 }
 
 function checkKey(key: readonly string[], columns: InputColumn[]): void {

@@ -16,7 +16,7 @@ import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
-import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
+import { releaseAllBut, releaseSpan } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
 import { isDeep } from '../support/depth.ts';
 import { expectSeen } from '../support/expect-seen.ts';
@@ -149,7 +149,7 @@ function releaser(name: string, kept: number[]): Session<Meeting> {
         const { spanId, token } = meeting.leases[0]!;
         meeting.released =
           kept.length === 0
-            ? await releaseLease(tx, jobId, token)
+            ? await releaseSpan(tx, jobId, token)
             : await releaseAllBut(tx, { jobId, spanId, token }, formatRanges(rangesOf(kept)), kept.length);
       }),
   });

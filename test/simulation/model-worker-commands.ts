@@ -15,7 +15,7 @@ import { newId } from '../../src/platform/random.ts';
 import { startJob } from '../../src/store/commands/jobs/start-job.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
-import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
+import { releaseAllBut, releaseSpan } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
 import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
@@ -354,7 +354,7 @@ export const zombie = (at: number): Command =>
       const lease = pick(model.dead, at);
       const emits = [[{ key: at, priority: 0 }]];
       expect(await renewLeases(real, [lease]), 'renewed by a zombie').toEqual([]);
-      expect(await releaseLease(real.context.db, real.jobId, lease.token), 'released by a zombie').toBe(0);
+      expect(await releaseSpan(real.context.db, real.jobId, lease.token), 'released by a zombie').toBe(0);
       const recorded = recordAll(model, [lease], { outcomes: ['advance'], emits });
       await flushRecorded(model, real, recorded, 'finish');
     },
@@ -391,7 +391,7 @@ export const renew = (worker: number): Command =>
 export const release = (at: number): Command =>
   new Command(`release(${at})`, holdsAny, async (model, { context, jobId }) => {
     const lease = pick(model.held, at);
-    expect(await releaseLease(context.db, jobId, lease.token)).toBe(1);
+    expect(await releaseSpan(context.db, jobId, lease.token)).toBe(1);
     for (const seq of lease.seqs) model.items[seq]!.place!.token = null;
     forgetLease(model, lease);
   });

@@ -1,8 +1,8 @@
 // The state of a resource in a word, with its meaning on hover.
 import type { z } from 'zod';
-import type { resource } from '../../src/contract/operations.ts';
+import type { listedResource } from '../../src/contract/operations.ts';
 
-export type ResourceState = z.infer<typeof resource>['state'];
+export type ResourceState = z.infer<typeof listedResource>['state'];
 
 const STATES: Record<ResourceState, readonly [words: string, tone: string, meaning: string]> = {
   closed: ['Healthy', 'bg-good-soft text-good', 'Calls may start'],

@@ -16,7 +16,7 @@ const DRAIN_MS = 2000;
 const TOO_MANY = ['FST_PARTS_LIMIT', 'FST_FILES_LIMIT', 'FST_FIELDS_LIMIT'];
 const HOW = { hint: 'Send multipart/form-data: a field job with JSON, then a part file.' };
 
-export interface Upload<Body> {
+export interface ReceivedUpload<Body> {
   body: Body;
   file: { name: string; bytes: AsyncIterable<Uint8Array> };
 }
@@ -25,7 +25,7 @@ export async function receiveUpload<Schema extends z.ZodType>(
   raw: FastifyRequest,
   schema: Schema,
   settings: Pick<Settings, 'apiIdleMs' | 'apiBodyMaxBytes' | 'uploadMaxBytes'>,
-): Promise<Upload<z.output<Schema>>> {
+): Promise<ReceivedUpload<z.output<Schema>>> {
   // One byte more than may be stored, so that the store refuses the file and names the setting.
   const limits = { files: 2, fileSize: settings.uploadMaxBytes + 1 };
   const parts = raw.parts({ limits })[Symbol.asyncIterator]();

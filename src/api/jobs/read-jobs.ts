@@ -36,7 +36,7 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
       limit: query.limit + 1,
     });
     const toListed = await listedJobs({ db: reads, settings: engine.settings }, rows);
-    return cutPage(rows, query.limit, toListed, CURSOR, (last) => [last.cursor_time, last.job_id]);
+    return cutPage(rows, query.limit, toListed, CURSOR, (last) => [last.cursorTime, last.jobId]);
   },
   getJob: async ({ actor, job }, context) => {
     const { reads: db, engine } = context;

@@ -1,7 +1,7 @@
 // A job as the API and the commands that read the database show it.
 import type { z } from 'zod';
 import type { job as jobSchema, listedJob } from '../../contract/jobs.ts';
-import { type Ability, blockedBecause } from '../../core/claims/ability.ts';
+import { blockedBecause } from '../../core/claims/ability.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { estimateEnd } from '../../core/jobs/estimate-end.ts';
 import { outcomeSoFar } from '../../core/jobs/job-outcome.ts';
@@ -13,7 +13,7 @@ import { wallClockMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { readExportColumns } from '../../store/views/exports/read-export-columns.ts';
-import { toCounts } from '../../store/views/jobs/job-counts.ts';
+import { type JobCountColumns, type JobCounts, toCounts } from '../../store/views/jobs/job-counts.ts';
 import type { ListedJobRow } from '../../store/views/jobs/jobs-page.ts';
 import { listAbilities } from '../../store/views/jobs/list-abilities.ts';
 import { listPressures } from '../../store/views/jobs/list-pressures.ts';
@@ -49,34 +49,36 @@ export async function listedJobs(
   const abilities = rows.some(mayBeBlocked)
     ? await listAbilities(db, settings.heartbeatMs * SILENT_BEATS)
     : [];
-  return (row) => toListedJob(row, abilities);
+  return (row) => toListedJob(row, toCounts(row), mayBeBlocked(row) ? blockedBecause(abilities, row) : null);
 }
 
-function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): ListedJob {
-  const { pipeline, pipeline_version: pipelineVersion, phases } = row;
-  const wanted = { jobId: row.job_id, pipeline, pipelineVersion, phases };
-  const counts = toCounts(row);
+/** Fields of a job in a list; a job that is shown alone has them too. */
+function toListedJob(
+  job: Omit<ListedJobRow, keyof JobCountColumns | 'cursorTime'>,
+  counts: JobCounts,
+  blocked: string | null,
+): ListedJob {
   return {
-    jobId: row.job_id,
-    name: row.name,
-    pipeline,
-    ownerId: row.owner_id,
-    state: row.state,
-    outcome: outcomeSoFar(row.state, counts),
-    generation: row.generation,
-    priority: row.priority,
-    itemCount: row.item_count,
-    sealed: row.sealed,
+    jobId: job.jobId,
+    name: job.name,
+    pipeline: job.pipeline,
+    ownerId: job.ownerId,
+    state: job.state,
+    outcome: outcomeSoFar(job.state, counts),
+    generation: job.generation,
+    priority: job.priority,
+    itemCount: job.itemCount,
+    sealed: job.sealed,
     counts,
-    ...recentRate(row.last_minute, row.running_ms),
-    cost: row.cost,
-    pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
-    blockedBecause: mayBeBlocked(row) ? blockedBecause(abilities, wanted) : null,
-    lastError: row.last_error,
-    held: row.held,
-    createdAt: row.created_at.toISOString(),
-    startedAt: timeOrNull(row.started_at),
-    finishedAt: timeOrNull(row.finished_at),
+    ...recentRate(job.lastMinute, job.runningMs),
+    cost: job.cost,
+    pausedBecause: job.pausedBecause,
+    blockedBecause: blocked,
+    lastError: job.lastError,
+    held: job.held,
+    createdAt: job.createdAt.toISOString(),
+    startedAt: timeOrNull(job.startedAt),
+    finishedAt: timeOrNull(job.finishedAt),
   };
 }
 
@@ -111,28 +113,21 @@ export async function showJob(
     processing: sum('processing'),
     done: sum('done'),
     error: sum('error'),
-    not_found: sum('notFound'),
+    notFound: sum('notFound'),
     skipped: sum('skipped'),
     cancelled: sum('cancelled'),
   });
-  return {
-    jobId,
-    name: job.name,
-    pipeline: job.pipeline,
-    ownerId: job.ownerId,
-    state: job.state,
-    outcome: outcomeSoFar(job.state, counts),
-    generation,
-    priority: job.priority,
+  const listed = {
+    ...job,
     itemCount: first.itemCount,
     sealed: job.sealedAt !== null,
-    counts,
-    ...recentRate(sum('lastMinute'), first.runningMs),
     cost: sum('cost'),
-    pausedBecause: job.pausedBecause,
-    createdAt: job.createdAt.toISOString(),
-    startedAt: timeOrNull(job.startedAt),
-    finishedAt: timeOrNull(job.finishedAt),
+    held: sum('held'),
+    lastMinute: sum('lastMinute'),
+    runningMs: first.runningMs,
+  };
+  return {
+    ...toListedJob(listed, counts, blocked),
     phases: job.phases,
     pipelineVersion: job.pipelineVersion,
     params: asJson(job.params),
@@ -150,7 +145,6 @@ export async function showJob(
     outputs: job.outputs,
     budget: job.budget,
     budgets: budgets.map((budget) => ({ ...budget })),
-    held: sum('held'),
     retrying: sum('retrying'),
     limited: sum('limited'),
     endedThisRun: sum('endedThisRun'),
@@ -160,9 +154,7 @@ export async function showJob(
     perPhase: phases.map(toPhase),
     eta: blocked === null ? estimateOf(job, phases) : null,
     limits: limits.map((limit) => ({ ...limit })),
-    blockedBecause: blocked,
     slowBecause: pressures && slowBecause(limits, pressures, suspects),
-    lastError: job.lastError,
     sealedAt: timeOrNull(job.sealedAt),
     cancelledAt: timeOrNull(job.cancelledAt),
   };

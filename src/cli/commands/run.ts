@@ -14,7 +14,7 @@ import { commandsToContinue, describeStop, rows } from '../describe-stop.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
-import { type FollowEnd, followJob, standsStill } from '../follow-job.ts';
+import { type FollowEnd, showProgress, standsStill } from '../show-progress.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
 import { DEFAULT_DATA_FOLDER, type ServerOptions } from '../open-server.ts';
@@ -114,7 +114,7 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
     const live = options.follow === true;
     const end =
       worker || live
-        ? await followJob(directPort(rowmill, description), jobId, {
+        ? await showProgress(directPort(rowmill, description), jobId, {
             signal: stop.signal,
             live,
             notice: () => crashNotice,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { commandsToContinue, describeStop } from '../describe-stop.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { type FollowEnd, followJob, howItIs } from '../follow-job.ts';
+import { type FollowEnd, showProgress, howItIs } from '../show-progress.ts';
 import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
@@ -40,7 +40,7 @@ export async function watchToEnd(
   try {
     const end = json
       ? await printWatched(port, jobId, stop.signal)
-      : await followJob(port, jobId, { signal: stop.signal, live: true });
+      : await showProgress(port, jobId, { signal: stop.signal, live: true });
     if (!json) sayHow(end, options);
     return exitCodeOf(end, options);
   } finally {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { adaptShare, type Heard, initialShare, type ShareState, skipTime } from './adaptive-share.ts';
+import { adaptShare, type ReportedCalls, initialShare, type ShareState, skipTime } from './adaptive-share.ts';
 
 const SETTING = { perSecond: 100, settleMs: 750 };
 const LOOK_MS = 250;
@@ -34,7 +34,7 @@ function drive(
 }
 
 const count = fc.oneof(fc.constant(0), fc.nat(10), fc.nat(1_000_000), fc.constant(1e9));
-const anything: fc.Arbitrary<Heard> = fc.record({
+const anything: fc.Arbitrary<ReportedCalls> = fc.record({
   ok: count,
   throttled: count,
   failed: count,

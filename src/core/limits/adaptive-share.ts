@@ -34,7 +34,7 @@ export interface CallCounts {
 }
 
 /** Calls reported since the last decision. */
-export interface Heard extends CallCounts {
+export interface ReportedCalls extends CallCounts {
   started: number;
   /** Timer delay of the reporting worker itself. */
   lateMs?: number;
@@ -124,7 +124,7 @@ export function initialShare(nowMs: number, share = 1, top = 1): ShareState {
 /** Adds the reported calls. Decides when a window is full or calls are refused. */
 export function adaptShare(
   before: ShareState,
-  heard: Heard,
+  heard: ReportedCalls,
   nowMs: number,
   setting: ShareSetting,
 ): { state: ShareState; change: ShareChange | null } {
@@ -293,7 +293,7 @@ function blend(usualMs: number | null, latencyMs: number, calls: number): number
   return usualMs + (latencyMs - usualMs) * weight * Math.min(1, calls / 20);
 }
 
-function addCalls(window: ShareState['window'], heard: Heard): ShareState['window'] {
+function addCalls(window: ShareState['window'], heard: ReportedCalls): ShareState['window'] {
   return {
     ok: window.ok + heard.ok,
     throttled: window.throttled + heard.throttled,

@@ -9,7 +9,7 @@
 import {
   adaptShare,
   type CallCounts,
-  type Heard,
+  type ReportedCalls,
   initialShare,
   type ShareChange,
   type ShareState,
@@ -284,7 +284,7 @@ function adapt(
 }
 
 /** Started calls are the finished ones plus the increase in running ones. */
-function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Heard {
+function heardFrom(holders: Record<string, Holder>, report: ResourceReport): ReportedCalls {
   const { ok, throttled, failed, okMs, inUse } = report;
   const more = inUse - (holders[report.workerId]?.inUse ?? 0);
   const started = Math.max(0, ok + throttled + failed + more);

@@ -1,6 +1,6 @@
 // Job parameters, read once per job and kept for the most recent jobs.
 import type { Executor } from '../../platform/database.ts';
-import { readJobParams } from '../../store/views/jobs/read-job.ts';
+import { readJobParams } from '../../store/views/jobs/read-job-params.ts';
 
 const MAX_JOBS = 200;
 

@@ -2,7 +2,7 @@
 // lease that was lost in the meantime is left alone.
 import { rangesOf } from '../../core/items/seq-ranges.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { releaseLease as releaseSpan } from '../../store/commands/spans/release-items.ts';
+import { releaseSpan } from '../../store/commands/spans/release-items.ts';
 import { releaseUnstarted } from '../../store/commands/spans/release-unstarted.ts';
 import type { EngineContext } from '../engine-context.ts';
 

@@ -1,10 +1,10 @@
 // The registration of a live worker: written when it starts, renewed as a heartbeat, deleted when it stops.
 import {
-  removeSilentWorkers as deleteSilentWorkers,
-  removeWorker as deleteWorker,
-  registerWorker as upsertWorker,
+  deleteSilentWorkers,
+  deleteWorker,
+  upsertWorker,
   type WorkerRow,
-} from '../../store/commands/jobs/register-worker.ts';
+} from '../../store/commands/jobs/upsert-worker.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 /** Registrations of workers that died are kept for this many heartbeats. */

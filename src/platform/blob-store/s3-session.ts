@@ -16,7 +16,7 @@ export interface S3Options {
   retryBaseMs?: number;
 }
 
-export interface CallOptions {
+interface S3CallOptions {
   signal?: AbortSignal | undefined;
   attempts?: number;
   /** Extends the deadline of requests that take longer. */
@@ -46,7 +46,7 @@ export class S3Session {
   }
 
   /** Throws BLOB_STORE_UNAVAILABLE, with the failed request as its cause, when all attempts failed. */
-  async call<T>(request: string, send: Send<T>, options: CallOptions = {}): Promise<T> {
+  async call<T>(request: string, send: Send<T>, options: S3CallOptions = {}): Promise<T> {
     const { signal, attempts: limit = this.attempts, deadlineFactor = 1 } = options;
     const s3 = await this.#connect();
     for (let attempt = 1; ; attempt += 1) {

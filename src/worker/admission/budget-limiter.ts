@@ -4,7 +4,7 @@ import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { scopeKey, syncBudgets } from '../../engine/limits/sync-budgets.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import { JobBudget } from './job-budget.ts';
+import { JobBudgets } from './job-budgets.ts';
 import { LimitSync } from './limit-sync.ts';
 import { ScopeBudget } from './scope-budget.ts';
 
@@ -22,7 +22,7 @@ export class BudgetLimiter {
   readonly #options: BudgetLimiterOptions;
   readonly #scopes: LimitSync<ScopeBudget>;
   /** By job id and charged scopes. */
-  readonly #jobs = new Map<string, JobBudget>();
+  readonly #jobs = new Map<string, JobBudgets>();
   #made = 0;
 
   constructor(options: BudgetLimiterOptions) {
@@ -42,7 +42,7 @@ export class BudgetLimiter {
   }
 
   /** Null: the job has no budget. */
-  budgetOf({ jobId, owner, budget }: Claim): JobBudget | null {
+  budgetOf({ jobId, owner, budget }: Claim): JobBudgets | null {
     if (budget === null || budget.scopes.length === 0) return null;
     const key = `${jobId} ${budget.scopes.join()}`;
     const known = this.#jobs.get(key);
@@ -53,7 +53,7 @@ export class BudgetLimiter {
     const scopes = budget.scopes.map((kind) =>
       this.#scopeOf(scopeKey(kind, { jobId, ownerId: owner.ownerId })),
     );
-    const made: JobBudget = new JobBudget(jobId, scopes, {
+    const made: JobBudgets = new JobBudgets(jobId, scopes, {
       onWant: () => this.#want(made),
       onChange: () => {
         this.#scopes.version += 1;
@@ -80,7 +80,7 @@ export class BudgetLimiter {
     return scope;
   }
 
-  #want({ scopes }: JobBudget): void {
+  #want({ scopes }: JobBudgets): void {
     const nowMs = monotonicMs();
     const needsSync = scopes.some((scope) => scope.needsSync(nowMs));
     this.#scopes.want(needsSync, null, nowMs);

@@ -4,7 +4,7 @@ import type { ErrorClass } from '../../core/items/outcome.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import { amount } from '../../core/limits/budget-control.ts';
 import type { Phase } from '../../pipeline/pipeline.ts';
-import type { JobBudget } from './job-budget.ts';
+import type { JobBudgets } from './job-budgets.ts';
 import type { Permit } from './permit.ts';
 
 /** Plain data, because it is also sent to threads. */
@@ -29,9 +29,9 @@ export class ItemCharge implements Charge, Permit {
   readonly perItem: number | null;
   readonly refusal: Charge['refusal'];
   /** Null: no budget limits it. */
-  readonly budget: JobBudget | null;
+  readonly budget: JobBudgets | null;
 
-  constructor(charge: Charge, budget: JobBudget | null) {
+  constructor(charge: Charge, budget: JobBudgets | null) {
     this.estimate = charge.estimate;
     this.spentBefore = charge.spentBefore;
     this.perItem = charge.perItem;
@@ -49,7 +49,7 @@ export class ItemCharge implements Charge, Permit {
     return this.isGated ? this.estimate! : 0;
   }
 
-  get limit(): JobBudget {
+  get limit(): JobBudgets {
     return this.budget!;
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { initialBudgetState, syncBudget } from '../../core/limits/budget-control.ts';
-import { JobBudget } from './job-budget.ts';
+import { JobBudgets } from './job-budgets.ts';
 import { ScopeBudget } from './scope-budget.ts';
 
 const LEASE_MS = 10_000;
@@ -9,12 +9,12 @@ const SLOTS = 3;
 /** A worker whose calls cost 1 each, without an estimate. */
 class Spender {
   readonly scope: ScopeBudget;
-  readonly #line: JobBudget;
+  readonly #line: JobBudgets;
   underWay = 0;
 
   constructor(name: string) {
     this.scope = new ScopeBudget('job', name, 0);
-    this.#line = new JobBudget('job', [this.scope], { onWant: () => {}, onChange: () => {} });
+    this.#line = new JobBudgets('job', [this.scope], { onWant: () => {}, onChange: () => {} });
     this.#line.demands.set({}, { slots: SLOTS, items: SLOTS, next: 0, cost: 0 });
   }
 

@@ -2,14 +2,14 @@
 // and replaced by the actual cost when calls finish.
 import type { BudgetGrant } from '../../core/limits/budget-control.ts';
 import type { ScopeReport } from '../../engine/limits/sync-budgets.ts';
-import type { JobBudget } from './job-budget.ts';
+import type { JobBudgets } from './job-budgets.ts';
 
 const ROUNDING = 1e-9;
 
 export class ScopeBudget {
   readonly scope: string;
   /** Jobs that are charged to it. */
-  readonly jobs = new Set<JobBudget>();
+  readonly jobs = new Set<JobBudgets>();
   /** Unique per object, because its reported totals start at 0. */
   readonly #holderId: string;
   readonly #intervalMs: number;

@@ -19,12 +19,6 @@ export interface LeaseRunner {
   pump(): void;
 }
 
-interface HeldLease {
-  lease: Lease;
-  runner: LeaseRunner;
-  turn: Turn;
-}
-
 export interface HeldLeasesOptions {
   control: EngineContext;
   workerId: string;
@@ -34,7 +28,7 @@ export interface HeldLeasesOptions {
 
 export class HeldLeases implements LeaseHolder {
   readonly #options: HeldLeasesOptions;
-  readonly #held = new Map<Lease, HeldLease>();
+  readonly #held = new Map<Lease, { runner: LeaseRunner; turn: Turn }>();
 
   constructor(options: HeldLeasesOptions) {
     this.#options = options;
@@ -51,7 +45,7 @@ export class HeldLeases implements LeaseHolder {
   /** Holds the claim from now on. Its turn ends when the lease is settled. */
   hold(claim: Claim, leaseMs: number, runner: LeaseRunner, turn: Turn): Lease {
     const lease = new Lease(claim, leaseMs, this);
-    this.#held.set(lease, { lease, runner, turn });
+    this.#held.set(lease, { runner, turn });
     this.#options.keeper.hold(lease);
     return lease;
   }

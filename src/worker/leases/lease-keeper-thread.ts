@@ -4,9 +4,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
 import { renewLeases } from '../../engine/claims/renew-leases.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import type { FromKeeper, KeeperData, KeptLease, ToKeeper } from './lease-keeper.ts';
+import type { FromKeeper, KeeperData, LeaseToKeep, ToKeeper } from './lease-keeper.ts';
 
-interface Held extends KeptLease {
+interface Held extends LeaseToKeep {
   renewedMs: number;
   expired: boolean;
 }

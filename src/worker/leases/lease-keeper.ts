@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Lease } from './lease.ts';
 
-export interface KeptLease {
+export interface LeaseToKeep {
   jobId: string;
   spanId: number;
   token: string;
@@ -13,7 +13,7 @@ export interface KeptLease {
 }
 
 export type ToKeeper =
-  | { kind: 'hold'; lease: KeptLease }
+  | { kind: 'hold'; lease: LeaseToKeep }
   | { kind: 'drop'; token: string }
   | { kind: 'stop' };
 export type FromKeeper =

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useCallback } from 'react';
-import type { Counter, CounterRow } from '../../../src/contract/counters.ts';
+import type { CounterRow, ShownCounter } from '../../../src/contract/counters.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -16,7 +16,7 @@ import type { CounterSearch } from '../../routes/router.tsx';
 import { ALL_EVERY_MS } from './use-counters.ts';
 
 export interface CounterRowsProps {
-  counter: Counter;
+  counter: ShownCounter;
   search: CounterSearch;
   /** The list, and the entity or scope that it is limited to. */
   of: { list: 'entities'; scope?: string } | { list: 'scopes'; entity?: string };
@@ -129,7 +129,7 @@ function NumberLine({
   hasOwners,
 }: {
   row: CounterRow;
-  counter: Counter;
+  counter: ShownCounter;
   search: CounterSearch;
   hasOwners: boolean;
 }) {

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
-import type { Counter } from '../../../src/contract/counters.ts';
+import type { ShownCounter } from '../../../src/contract/counters.ts';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -26,7 +26,7 @@ export function CounterScreen() {
   return counter ? <KnownCounter counter={counter} /> : <MissingScreen />;
 }
 
-function KnownCounter({ counter }: { counter: Counter }) {
+function KnownCounter({ counter }: { counter: ShownCounter }) {
   const search = counterRoute.useSearch();
   const navigate = useNavigate({ from: '/counters/$counter' });
   const change = useCallback(
@@ -85,7 +85,7 @@ function KnownCounter({ counter }: { counter: Counter }) {
 }
 
 /** Totals of one entity over all scopes, or of one scope over all entities. */
-function ValueOf({ counter, search }: { counter: Counter; search: CounterSearch }) {
+function ValueOf({ counter, search }: { counter: ShownCounter; search: CounterSearch }) {
   const { entity, scope, all } = search;
   const value = useQuery({
     queryKey: ['counter', counter.name, 'value', { entity, scope, all }],
@@ -117,7 +117,7 @@ function Trail({
   of,
   all,
 }: {
-  counter: Counter;
+  counter: ShownCounter;
   of?: 'entity' | 'scope' | undefined;
   all?: boolean | undefined;
 }) {

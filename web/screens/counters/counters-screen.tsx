@@ -1,6 +1,6 @@
 // All counters with their totals, live.
 import { Link, useNavigate } from '@tanstack/react-router';
-import type { Counter } from '../../../src/contract/counters.ts';
+import type { ShownCounter } from '../../../src/contract/counters.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
@@ -66,7 +66,7 @@ export function CountersScreen() {
   );
 }
 
-function CounterLine({ counter, all }: { counter: Counter; all: boolean }) {
+function CounterLine({ counter, all }: { counter: ShownCounter; all: boolean }) {
   const { name, scope, entity, measures, total, updatedAt } = counter;
   return (
     <tr className={rowClass}>

@@ -1,7 +1,7 @@
 // Counters and their totals, live. An event carries the new total; rows are refetched soon after, once for many events.
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import type { Counter } from '../../../src/contract/counters.ts';
+import type { ShownCounter } from '../../../src/contract/counters.ts';
 import type { CounterEvent } from '../../../src/contract/events.ts';
 import { client, queries } from '../../lib/client.ts';
 import { useCounterEvents } from '../../lib/live.ts';
@@ -23,7 +23,7 @@ function refreshRows(counter: string): void {
 }
 
 function takeEvent({ counter, total, updatedAt }: CounterEvent): void {
-  const known = queries.getQueryData<{ items: Counter[] }>(['counters', false]);
+  const known = queries.getQueryData<{ items: ShownCounter[] }>(['counters', false]);
   const before = known?.items.find(({ name }) => name === counter);
   if (before?.updatedAt === updatedAt && isSame(before.total, total)) return;
   if (known && before)

@@ -1,7 +1,7 @@
 // Overrides the limits of a resource while jobs run, until reset.
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
-import type { resource as resourceSchema } from '../../../src/contract/operations.ts';
+import type { listedResource } from '../../../src/contract/operations.ts';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -10,7 +10,7 @@ import { TextField } from '../../components/field.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
 
-export type Resource = z.infer<typeof resourceSchema>;
+export type Resource = z.infer<typeof listedResource>;
 
 type Change = Omit<Parameters<typeof client.changeResource>[0], 'name' | 'key'>;
 

@@ -1,10 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
-import {
-  toWebhook,
-  WEBHOOK_COLUMNS,
-  type Webhook,
-  type WebhookRow,
-} from '../../views/events/read-webhooks.ts';
+import { WEBHOOK_COLUMNS, type Webhook } from '../../views/events/read-webhooks.ts';
 
 // Held until commit, so the count after it is exact.
 const LOCK_OWNER: Statement = {
@@ -99,8 +94,7 @@ export async function insertWebhook(
   const { webhookId, ownerId, url, host, kinds, description, secret, createdBy } = webhook;
   await tx.run(LOCK_OWNER, [ownerId]);
   const values = [webhookId, ownerId, url, host, kinds, description, secret, most, createdBy];
-  const { rows } = await tx.run<WebhookRow & Record<string, unknown>>(INSERT_WEBHOOK, values);
-  return rows[0] ? toWebhook(rows[0]) : null;
+  return (await tx.run<Webhook>(INSERT_WEBHOOK, values)).rows[0] ?? null;
 }
 
 export interface WebhookChange {
@@ -119,8 +113,7 @@ export async function changeWebhookRow(
   { url, host, kinds, description, state }: WebhookChange,
 ): Promise<Webhook | null> {
   const values = [webhookId, owners, url, host, kinds, description, state].map((value) => value ?? null);
-  const { rows } = await tx.run<WebhookRow & Record<string, unknown>>(CHANGE_WEBHOOK, values);
-  return rows[0] ? toWebhook(rows[0]) : null;
+  return (await tx.run<Webhook>(CHANGE_WEBHOOK, values)).rows[0] ?? null;
 }
 
 export async function deleteWebhookRow(

@@ -1,13 +1,8 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { DELIVERY_LEASE, fromNow } from '../../lease.ts';
-import {
-  DELIVERY_COLUMNS,
-  type Delivery,
-  type DeliveryRow,
-  toDelivery,
-} from '../../views/events/list-deliveries.ts';
+import { DELIVERY_COLUMNS, type Delivery } from '../../views/events/list-deliveries.ts';
 
-const SENDING = `d.body, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as old_secret`;
+const SENDING = `d.body, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as "oldSecret"`;
 
 // Claims a few deliveries of each webhook, longest due first, so that a receiver with thousands of due messages does
 // not delay the others. Skips rows that another process is claiming. Indexes: deliveries_due, webhooks_pkey.
@@ -97,13 +92,7 @@ export interface ClaimedDelivery extends Delivery {
   token: string;
 }
 
-type ClaimedRow = DeliveryRow & {
-  body: string;
-  url: string;
-  host: string;
-  secret: string;
-  old_secret: string | null;
-} & Record<string, unknown>;
+type ClaimedRow = Omit<ClaimedDelivery, 'secrets' | 'token'> & { secret: string; oldSecret: string | null };
 
 export async function claimDeliveries(
   db: Executor,
@@ -130,9 +119,8 @@ export async function insertTestDelivery(
   return rows[0] ? toClaimed(rows[0], token) : null;
 }
 
-function toClaimed(row: ClaimedRow, token: string): ClaimedDelivery {
-  const secrets = [row.secret, row.old_secret].filter((secret) => secret !== null);
-  return { ...toDelivery(row), body: row.body, url: row.url, host: row.host, secrets, token };
+function toClaimed({ secret, oldSecret, ...row }: ClaimedRow, token: string): ClaimedDelivery {
+  return { ...row, secrets: oldSecret === null ? [secret] : [secret, oldSecret], token };
 }
 
 export interface AttemptResult {
@@ -151,12 +139,10 @@ export async function endAttempt(
   { state, status, error, ms, delayMs }: AttemptResult,
 ): Promise<Delivery | null> {
   const values = [deliveryId, token, state, status, error, Math.round(ms), delayMs];
-  const { rows } = await tx.run<DeliveryRow & Record<string, unknown>>(END_ATTEMPT, values);
-  return rows[0] ? toDelivery(rows[0]) : null;
+  return (await tx.run<Delivery>(END_ATTEMPT, values)).rows[0] ?? null;
 }
 
 /** Returns null if there is no such delivery. */
 export async function resend(tx: Executor, webhookId: string, deliveryId: string): Promise<Delivery | null> {
-  const { rows } = await tx.run<DeliveryRow & Record<string, unknown>>(RESEND, [webhookId, deliveryId]);
-  return rows[0] ? toDelivery(rows[0]) : null;
+  return (await tx.run<Delivery>(RESEND, [webhookId, deliveryId])).rows[0] ?? null;
 }

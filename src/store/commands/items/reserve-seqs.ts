@@ -30,7 +30,7 @@ const RESERVE_SEQS: Statement = {
       and ingest_batch is distinct from $3
       and ($5::bigint is null or item_count - coalesce((ingest_report ->> 'emitted')::bigint, 0) = $5)
       and ($6::uuid is null or ingest_token = $6)
-    returning item_count - $2 as first_seq, generation, priority, trial_items`,
+    returning item_count - $2 as "firstSeq", generation, priority, trial_items as "trialItems"`,
 };
 
 export interface ReservedSeqs {
@@ -56,12 +56,7 @@ export interface SeqRequest {
 }
 
 export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<ReservedSeqs | null> {
-  const { rows } = await db.run<{
-    first_seq: number;
-    generation: number;
-    priority: number;
-    trial_items: number | null;
-  }>(RESERVE_SEQS, [
+  const { rows } = await db.run<ReservedSeqs>(RESERVE_SEQS, [
     request.jobId,
     request.count,
     request.batchId,
@@ -72,10 +67,7 @@ export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<Re
     jsonOrNull(request.newColumns),
     jsonOrNull(request.report),
   ]);
-  const row = rows[0];
-  if (!row) return null;
-  const { first_seq: firstSeq, generation, priority, trial_items: trialItems } = row;
-  return { firstSeq, generation, priority, trialItems };
+  return rows[0] ?? null;
 }
 
 function jsonOrNull(value: unknown): string | null {

@@ -12,7 +12,8 @@ const CLAIM_FINALIZE: Statement = {
         finalize_takeovers = finalize_takeovers + (finalize_token is not null)::int
     where job_id = $1 and state = 'FINALIZING'
       and ${FINALIZE_LEASE.isFree()}
-    returning generation, finalize_attempts, finalize_takeovers, cancelled_at is not null as cancelled`,
+    returning generation, finalize_attempts as attempt, finalize_takeovers as takeovers,
+      case when cancelled_at is null then 'DONE' else 'CANCELLED' end as state`,
 };
 
 const RENEW_FINALIZE: Statement = {
@@ -66,20 +67,8 @@ export async function claimFinalize(
   db: Executor,
   request: { jobId: string; workerId: string; token: string; leaseMs: number },
 ): Promise<ClaimedEnding | null> {
-  const { rows } = await db.run<{
-    generation: number;
-    finalize_attempts: number;
-    finalize_takeovers: number;
-    cancelled: boolean;
-  }>(CLAIM_FINALIZE, [request.jobId, request.workerId, request.token, request.leaseMs]);
-  const row = rows[0];
-  if (!row) return null;
-  return {
-    generation: row.generation,
-    attempt: row.finalize_attempts,
-    takeovers: row.finalize_takeovers,
-    state: row.cancelled ? 'CANCELLED' : 'DONE',
-  };
+  const values = [request.jobId, request.workerId, request.token, request.leaseMs];
+  return (await db.run<ClaimedEnding>(CLAIM_FINALIZE, values)).rows[0] ?? null;
 }
 
 /** `files`: number of files that the holder of the token has written. */

@@ -11,7 +11,7 @@ const SET_OWNER: Statement = {
         max_running_jobs = case when $3::boolean then $4 else o.max_running_jobs end,
         max_in_flight = case when $5::boolean then $6 else o.max_in_flight end,
         changed_at = now()
-    returning weight, max_running_jobs, max_in_flight`,
+    returning weight, max_running_jobs as "maxRunningJobs", max_in_flight as "maxInFlight"`,
 };
 
 /** Null removes a limit. */
@@ -30,11 +30,7 @@ export interface OwnerLimits {
 /** Returns the current limits. */
 export async function setOwnerRow(db: Executor, ownerId: string, change: OwnerChange): Promise<OwnerLimits> {
   const { weight, maxRunningJobs, maxInFlight } = change;
-  const { rows } = await db.run<{
-    weight: number;
-    max_running_jobs: number | null;
-    max_in_flight: number | null;
-  }>(SET_OWNER, [
+  const { rows } = await db.run<OwnerLimits>(SET_OWNER, [
     ownerId,
     weight ?? null,
     maxRunningJobs !== undefined,
@@ -42,6 +38,5 @@ export async function setOwnerRow(db: Executor, ownerId: string, change: OwnerCh
     maxInFlight !== undefined,
     maxInFlight ?? null,
   ]);
-  const row = rows[0]!;
-  return { weight: row.weight, maxRunningJobs: row.max_running_jobs, maxInFlight: row.max_in_flight };
+  return rows[0]!;
 }

@@ -2,12 +2,14 @@ import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
 
+const COLUMNS = `job_id as "jobId", span_id as "spanId", generation, phase, items::text as items, priority, attempt, failures,
+  crashes, worker_id as "workerId"`;
+
 // Expired leases, oldest first so that none is starved. Skip locked, so that every worker can sweep at the same time.
 const LOCK_EXPIRED: Statement = {
   name: 'lock-expired-leases',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, worker_id
-    from spans
+    select ${COLUMNS} from spans
     where worker_id is not null and expires_at <= now()
     order by expires_at
     limit $1
@@ -18,8 +20,7 @@ const LOCK_EXPIRED: Statement = {
 const LOCK_OF_WORKER: Statement = {
   name: 'lock-leases-of-worker',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, worker_id
-    from spans
+    select ${COLUMNS} from spans
     where worker_id = $2
     order by job_id, span_id
     limit $1
@@ -30,8 +31,7 @@ const LOCK_OF_WORKER: Statement = {
 const LOCK_EXPIRED_OF_JOB: Statement = {
   name: 'lock-expired-leases-of-job',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, worker_id
-    from spans
+    select ${COLUMNS} from spans
     where job_id = $2 and worker_id is not null and expires_at <= now()
     order by expires_at
     limit $1
@@ -66,18 +66,7 @@ export interface LostLease {
   workerId: string;
 }
 
-interface LostLeaseRow {
-  job_id: string;
-  span_id: number;
-  generation: number;
-  phase: number;
-  items: string;
-  priority: number;
-  attempt: number;
-  failures: string;
-  crashes: number;
-  worker_id: string;
-}
+type LostLeaseRow = Omit<LostLease, 'items'> & { items: string };
 
 /** Which leases count as lost: those of a worker that is known to be dead, or expired ones, of one job or of all. */
 export type LostBy = { deadWorkerId: string } | { expiredOfJobId: string } | 'expired';
@@ -88,18 +77,7 @@ export async function lockLostLeases(db: Executor, limit: number, lostBy: LostBy
     : 'deadWorkerId' in lostBy
       ? db.run<LostLeaseRow>(LOCK_OF_WORKER, [limit, lostBy.deadWorkerId])
       : db.run<LostLeaseRow>(LOCK_EXPIRED_OF_JOB, [limit, lostBy.expiredOfJobId]));
-  return rows.map((row) => ({
-    jobId: row.job_id,
-    spanId: row.span_id,
-    generation: row.generation,
-    phase: row.phase,
-    items: parseRanges(row.items),
-    priority: row.priority,
-    attempt: row.attempt,
-    failures: row.failures,
-    crashes: row.crashes,
-    workerId: row.worker_id,
-  }));
+  return rows.map((row) => ({ ...row, items: parseRanges(row.items) }));
 }
 
 export async function deleteSpan(db: Executor, jobId: string, spanId: number): Promise<void> {

@@ -30,7 +30,7 @@ const RELEASE_ALL_BUT: Statement = {
     where h.item_count > $5`,
 };
 
-export async function releaseLease(db: Executor, jobId: string, token: string): Promise<number> {
+export async function releaseSpan(db: Executor, jobId: string, token: string): Promise<number> {
   return (await db.run(RELEASE_LEASE, [jobId, token])).rowCount ?? 0;
 }
 

@@ -6,10 +6,11 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const FIND_SESSION: Statement = {
   name: 'find-session',
   text: `
-    select s.user_id, u.role, u.team_id, s.confirmed_at + $4 * interval '1 millisecond' as confirmed_until,
-           s.confirmed_at + $4 * interval '1 millisecond' > now() as is_confirmed,
-           least(s.expires_at, s.last_seen_at + $2 * interval '1 millisecond') as expires_at,
-           s.last_seen_at < now() - $3 * interval '1 millisecond' as is_stale
+    select s.user_id as "userId", u.role, u.team_id as "teamId",
+           case when s.confirmed_at + $4 * interval '1 millisecond' > now()
+                then s.confirmed_at + $4 * interval '1 millisecond' end as "confirmedUntil",
+           least(s.expires_at, s.last_seen_at + $2 * interval '1 millisecond') as "expiresAt",
+           s.last_seen_at < now() - $3 * interval '1 millisecond' as "isStale"
     from sessions s join users u on u.user_id = s.user_id
     where s.token_hash = $1 and not u.disabled
       and s.expires_at > now() and s.last_seen_at > now() - $2 * interval '1 millisecond'`,
@@ -31,23 +32,6 @@ export async function findSession(
   tokenHash: Buffer,
   times: { idleMs: number; touchMs: number; confirmMs: number },
 ): Promise<FoundSession | null> {
-  const { rows } = await db.run<{
-    user_id: string;
-    role: Role;
-    team_id: string | null;
-    confirmed_until: Date;
-    is_confirmed: boolean;
-    expires_at: Date;
-    is_stale: boolean;
-  }>(FIND_SESSION, [tokenHash, times.idleMs, times.touchMs, times.confirmMs]);
-  const row = rows[0];
-  if (!row) return null;
-  return {
-    userId: row.user_id,
-    role: row.role,
-    teamId: row.team_id,
-    expiresAt: row.expires_at,
-    confirmedUntil: row.is_confirmed ? row.confirmed_until : null,
-    isStale: row.is_stale,
-  };
+  const values = [tokenHash, times.idleMs, times.touchMs, times.confirmMs];
+  return (await db.run<FoundSession>(FIND_SESSION, values)).rows[0] ?? null;
 }

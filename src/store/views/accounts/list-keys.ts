@@ -4,22 +4,13 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const LIST_KEYS: Statement = {
   name: 'list-keys',
   text: `
-    select key_id, name, user_id, scopes, created_at, expires_at, last_used_at, revoked_at from api_keys
+    select key_id as "keyId", name, user_id as "userId", scopes, created_at as "createdAt", expires_at as "expiresAt",
+      last_used_at as "lastUsedAt", revoked_at as "revokedAt"
+    from api_keys
     where $1::text is null or user_id = $1
     order by user_id, created_at desc, key_id
     limit $2`,
 };
-
-interface KeyRow {
-  key_id: string;
-  name: string;
-  user_id: string;
-  scopes: string[];
-  created_at: Date;
-  expires_at: Date | null;
-  last_used_at: Date | null;
-  revoked_at: Date | null;
-}
 
 export interface ListedKey {
   keyId: string;
@@ -33,14 +24,5 @@ export interface ListedKey {
 }
 
 export async function listKeys(db: Executor, userId: string | null, limit: number): Promise<ListedKey[]> {
-  return (await db.run<KeyRow>(LIST_KEYS, [userId, limit])).rows.map((row) => ({
-    keyId: row.key_id,
-    name: row.name,
-    userId: row.user_id,
-    scopes: row.scopes,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    revokedAt: row.revoked_at,
-  }));
+  return (await db.run<ListedKey>(LIST_KEYS, [userId, limit])).rows;
 }

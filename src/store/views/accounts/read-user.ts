@@ -1,7 +1,8 @@
 import type { Role } from '../../../core/accounts/role.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-const COLUMNS = 'user_id, role, team_id, disabled, created_at, last_sign_in_at';
+const COLUMNS = `user_id as "userId", role, team_id as "teamId", disabled, created_at as "createdAt",
+  last_sign_in_at as "lastSignInAt"`;
 const READ_USER: Statement = {
   name: 'read-user',
   text: `select ${COLUMNS} from users where user_id = $1`,
@@ -19,15 +20,6 @@ const HAS_USERS: Statement = {
   text: 'select exists (select from users) as has_users',
 };
 
-interface UserRow {
-  user_id: string;
-  role: Role;
-  team_id: string | null;
-  disabled: boolean;
-  created_at: Date;
-  last_sign_in_at: Date | null;
-}
-
 export interface User {
   userId: string;
   role: Role;
@@ -37,24 +29,12 @@ export interface User {
   lastSignInAt: Date | null;
 }
 
-function toUser(row: UserRow): User {
-  return {
-    userId: row.user_id,
-    role: row.role,
-    teamId: row.team_id,
-    disabled: row.disabled,
-    createdAt: row.created_at,
-    lastSignInAt: row.last_sign_in_at,
-  };
-}
-
 export async function readUser(db: Executor, userId: string): Promise<User | null> {
-  const { rows } = await db.run<UserRow>(READ_USER, [userId]);
-  return rows[0] ? toUser(rows[0]) : null;
+  return (await db.run<User>(READ_USER, [userId])).rows[0] ?? null;
 }
 
 export async function listUsers(db: Executor, limit: number): Promise<User[]> {
-  return (await db.run<UserRow>(LIST_USERS, [limit])).rows.map(toUser);
+  return (await db.run<User>(LIST_USERS, [limit])).rows;
 }
 
 /** Returns null if the account does not exist or is disabled. */

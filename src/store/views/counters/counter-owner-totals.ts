@@ -4,7 +4,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 // for all. Index: counter_scopes_pkey, counter_scope_deltas_by_scope. It reads one row per scope of these owners, so
 // pollers should pause between calls. Two texts, because an optional condition cannot use an index.
 const totalsOf = (owners: string, isTheirs: string): string => `
-    select c.name, c.measures, s.owner_id, array_agg(s.v order by s.o) as measured, max(s.at) as updated_at
+    select c.name, c.measures, s.owner_id as "ownerId", array_agg(s.v order by s.o) as measured, max(s.at) as "updatedAt"
     from (
       select p.counter_id, p.owner_id, u.o, sum(u.v)::bigint as v, max(p.at) as at
       from counters k ${owners}
@@ -38,13 +38,7 @@ export interface CounterOwnerTotal {
   updatedAt: Date;
 }
 
-interface TotalRow {
-  name: string;
-  measures: string[];
-  owner_id: string;
-  measured: string[];
-  updated_at: Date;
-}
+type TotalRow = Omit<CounterOwnerTotal, 'measured'> & { measured: string[] };
 
 export async function counterOwnerTotals(
   db: Executor,
@@ -53,11 +47,5 @@ export async function counterOwnerTotals(
   const { rows } = await (owners === null
     ? db.run<TotalRow>(TOTALS_OF_ALL)
     : db.run<TotalRow>(TOTALS_OF_OWNERS, [owners]));
-  return rows.map(({ name, measures, owner_id: ownerId, measured, updated_at: updatedAt }) => ({
-    name,
-    measures,
-    ownerId,
-    measured: measured.map(Number),
-    updatedAt,
-  }));
+  return rows.map((row) => ({ ...row, measured: row.measured.map(Number) }));
 }

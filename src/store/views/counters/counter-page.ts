@@ -77,7 +77,7 @@ const LISTS: Record<CounterList, (rest: (name: string) => string) => string> = {
 const byName = (list: CounterList): Statement => ({
   name: `counter-${list}`,
   text: `${OWNERS}
-    select x.name, o.owner_id, x.measured, x.updated_at
+    select x.name, o.owner_id as "ownerId", x.measured, x.updated_at as "updatedAt"
     from o cross join lateral (
       select y.* from (${LISTS[list]((name) => `and ${behind(name)} order by ${name} limit $7`)}) y order by y.name limit $7
     ) x
@@ -95,7 +95,8 @@ const byMeasure = (list: CounterList, descending: boolean): Statement => ({
       from o cross join lateral (${LISTS[list](() => '')}) x
       limit $10::int + 1
     )
-    select x.name, x.owner_id, x.measured, x.updated_at, (select count(*) from x) > $10::int as is_too_long
+    select x.name, x.owner_id as "ownerId", x.measured, x.updated_at as "updatedAt",
+      (select count(*) from x) > $10::int as "isTooLong"
     from x
     where $9::bigint is null or x.value ${descending ? '<' : '>'} $9
       or x.value = $9 and (x.name > $5 collate "C" or x.name = $5 collate "C" and x.owner_id > $6 collate "C")
@@ -149,23 +150,18 @@ export async function counterPage(db: Executor, request: CounterPageRequest): Pr
   ];
   if (sort) parameters.push(sort.measure + 1, after?.value ?? null, MAX_SORTED_ROWS);
   const statement = STATEMENTS[list][sort ? (sort.descending ? 'desc' : 'asc') : 'name'];
-  const { rows } = await db.run<{
-    name: string;
-    owner_id: string;
-    measured: string[];
-    updated_at: Date;
-    is_too_long?: boolean;
-  }>(statement, parameters);
-  if (rows[0]?.is_too_long)
+  type Row = Omit<CounterPageRow, 'measured'> & { measured: string[]; isTooLong?: boolean };
+  const { rows } = await db.run<Row>(statement, parameters);
+  if (rows[0]?.isTooLong)
     throw new RowmillError(
       'COUNTER_INVALID',
       `expected a list of at most ${MAX_SORTED_ROWS} rows to sort by a measure`,
       { hint: 'Sort by name, or restrict the list by scope or prefix.' },
     );
-  return rows.map((row) => ({
-    name: row.name,
-    ownerId: row.owner_id,
-    measured: row.measured.map(Number),
-    updatedAt: row.updated_at,
+  return rows.map(({ name, ownerId, measured, updatedAt }) => ({
+    name,
+    ownerId,
+    measured: measured.map(Number),
+    updatedAt,
   }));
 }

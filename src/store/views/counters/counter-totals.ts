@@ -8,14 +8,14 @@ import { addMeasures, sumMeasures } from '../../measure-sums.ts';
 function totalsOf(isTheirs: string): string {
   const isCounted = `t.counter_id = c.counter_id ${isTheirs}`;
   return `
-    select c.counter_id, ${addMeasures(
+    select c.counter_id as "counterId", ${addMeasures(
       sumMeasures('t.measured', 'counter_scopes t', isCounted),
       sumMeasures('t.change', 'counter_scope_deltas t', isCounted),
     )} as measured,
       greatest(
         (select max(t.updated_at) from counter_scopes t where ${isCounted}),
         (select max(t.at) from counter_scope_deltas t where ${isCounted})
-      ) as updated_at
+      ) as "updatedAt"
     from counters c
     where $1::int is null or c.counter_id = $1`;
 }
@@ -33,11 +33,7 @@ export interface CounterTotal {
   updatedAt: Date | null;
 }
 
-interface TotalRow {
-  counter_id: number;
-  measured: string[];
-  updated_at: Date | null;
-}
+type TotalRow = Omit<CounterTotal, 'measured'> & { measured: string[] };
 
 /** Totals of all counters, or of one. */
 export async function counterTotals(
@@ -48,9 +44,5 @@ export async function counterTotals(
   const { rows } = await (owners === null
     ? db.run<TotalRow>(TOTALS_OF_ALL, [counterId])
     : db.run<TotalRow>(TOTALS_OF_OWNERS, [counterId, owners]));
-  return rows.map((row) => ({
-    counterId: row.counter_id,
-    measured: row.measured.map(Number),
-    updatedAt: row.updated_at,
-  }));
+  return rows.map((row) => ({ ...row, measured: row.measured.map(Number) }));
 }

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-const COLUMNS = 'counter_id, name, scope, entity, measures, shared, created_at';
+const COLUMNS = 'counter_id as "counterId", name, scope, entity, measures, shared, created_at as "createdAt"';
 
 // Index: counters_name_key. There are as many counters as definitions in code.
 const FIND_COUNTER: Statement = {
@@ -26,29 +26,12 @@ export interface StoredCounter {
   createdAt: Date;
 }
 
-interface CounterRow {
-  counter_id: number;
-  name: string;
-  scope: string;
-  entity: string;
-  measures: string[];
-  shared: boolean;
-  created_at: Date;
-}
-
 /** Returns null if no worker has registered it. */
 export async function findCounter(db: Executor, name: string): Promise<StoredCounter | null> {
-  const { rows } = await db.run<CounterRow>(FIND_COUNTER, [name]);
-  return rows[0] ? toCounter(rows[0]) : null;
+  return (await db.run<StoredCounter>(FIND_COUNTER, [name])).rows[0] ?? null;
 }
 
 /** All counters by name, for any owner. */
 export async function listCounters(db: Executor): Promise<StoredCounter[]> {
-  const { rows } = await db.run<CounterRow>(LIST_COUNTERS);
-  return rows.map(toCounter);
-}
-
-function toCounter(row: CounterRow): StoredCounter {
-  const { name, scope, entity, measures, shared } = row;
-  return { counterId: row.counter_id, name, scope, entity, measures, shared, createdAt: row.created_at };
+  return (await db.run<StoredCounter>(LIST_COUNTERS)).rows;
 }

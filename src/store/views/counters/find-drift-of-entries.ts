@@ -7,7 +7,7 @@ import { RECOUNTED_ENTRY } from './find-counter-drift.ts';
 const DRIFTED_ENTRIES: Statement = {
   name: 'find-drift-of-entries-by-id',
   text: `
-    select w.entry_id, x.counter, x.measures, x.owner_id, x.scope, x.entity, x.stored, x.recounted
+    select w.entry_id as "entryId", x.counter, x.measures, x.owner_id as "ownerId", x.scope, x.entity, x.stored, x.recounted
     from unnest($1::bigint[]) as w(entry_id)
     left join lateral (
       select c.name as counter, c.measures, e.owner_id, e.scope, e.entity, e.measured as stored, ${RECOUNTED_ENTRY} as recounted
@@ -34,16 +34,16 @@ export type DriftedEntry =
 
 export async function findDriftOfEntries(db: Executor, entryIds: readonly number[]): Promise<DriftedEntry[]> {
   const { rows } = await db.run<{
-    entry_id: number;
+    entryId: number;
     counter: string | null;
     measures: string[];
-    owner_id: string;
+    ownerId: string;
     scope: string;
     entity: string;
     stored: string[];
     recounted: string[];
   }>(DRIFTED_ENTRIES, [entryIds]);
-  return rows.map(({ entry_id: entryId, counter, owner_id: ownerId, stored, recounted, ...rest }) =>
+  return rows.map(({ entryId, counter, stored, recounted, ...rest }) =>
     counter === null
       ? { entryId, isGone: true }
       : {
@@ -51,7 +51,6 @@ export async function findDriftOfEntries(db: Executor, entryIds: readonly number
           entryId,
           isGone: false,
           counter,
-          ownerId,
           stored: stored.map(Number),
           recounted: recounted.map(Number),
         },

@@ -8,7 +8,7 @@ import { addMeasures, sumMeasures } from '../../measure-sums.ts';
 const READ_ENTRY: Statement = {
   name: 'read-counter-entry',
   text: `
-    select owner_id, measured, updated_at from counter_entries
+    select owner_id as "ownerId", measured, updated_at as "updatedAt" from counter_entries
     where counter_id = $1 and ($2::text[] is null or owner_id = any ($2)) and scope = $3 and entity = $4
     order by owner_id`,
 };
@@ -17,7 +17,7 @@ const READ_ENTRY: Statement = {
 const READ_ENTITY: Statement = {
   name: 'read-counter-entity',
   text: `
-    select owner_id, measured, updated_at from counter_entities
+    select owner_id as "ownerId", measured, updated_at as "updatedAt" from counter_entities
     where counter_id = $1 and ($2::text[] is null or owner_id = any ($2)) and $3::text is null and entity = $4
     order by owner_id`,
 };
@@ -27,7 +27,7 @@ const READ_ENTITY: Statement = {
 const READ_SCOPE: Statement = {
   name: 'read-counter-scope',
   text: `
-    select n.owner_id, ${addMeasures(
+    select n.owner_id as "ownerId", ${addMeasures(
       's.measured',
       sumMeasures(
         'd.change',
@@ -36,7 +36,7 @@ const READ_SCOPE: Statement = {
       ),
     )} as measured,
       greatest(s.updated_at, (select max(d.at) from counter_scope_deltas d
-        where d.counter_id = $1 and d.owner_id = n.owner_id and d.scope = $3)) as updated_at
+        where d.counter_id = $1 and d.owner_id = n.owner_id and d.scope = $3)) as "updatedAt"
     from (
       select owner_id from counter_scopes
       where counter_id = $1 and ($2::text[] is null or owner_id = any ($2)) and scope = $3 and $4::text is null
@@ -71,15 +71,7 @@ export async function readCounter(
   const scope = 'scope' in key ? key.scope : null;
   const entity = 'entity' in key ? key.entity : null;
   const statement = scope === null ? READ_ENTITY : entity === null ? READ_SCOPE : READ_ENTRY;
-  const { rows } = await db.run<{ owner_id: string; measured: string[]; updated_at: Date }>(statement, [
-    counterId,
-    owners,
-    scope,
-    entity,
-  ]);
-  return rows.map((row) => ({
-    ownerId: row.owner_id,
-    measured: row.measured.map(Number),
-    updatedAt: row.updated_at,
-  }));
+  type Row = Omit<CounterValue, 'measured'> & { measured: string[] };
+  const { rows } = await db.run<Row>(statement, [counterId, owners, scope, entity]);
+  return rows.map((row) => ({ ...row, measured: row.measured.map(Number) }));
 }

@@ -5,7 +5,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const READ_UPLOAD: Statement = {
   name: 'read-upload',
   text: `
-    select upload_id, owner_id, name, bytes, received, part_count, job_id, created_at + $3::float8 * interval '1 millisecond' as expires_at
+    select upload_id as "uploadId", owner_id as "ownerId", name, bytes, received, part_count as "partCount",
+      job_id as "jobId", created_at + $3::float8 * interval '1 millisecond' as "expiresAt"
     from uploads
     where upload_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))
       and created_at > now() - $3::float8 * interval '1 millisecond'`,
@@ -65,28 +66,7 @@ export async function readUpload(
   owners: readonly string[] | null,
   keepMs: number,
 ): Promise<Upload | null> {
-  const { rows } = await db.run<{
-    upload_id: string;
-    owner_id: string;
-    name: string;
-    bytes: number;
-    received: number;
-    part_count: number;
-    job_id: string | null;
-    expires_at: Date;
-  }>(READ_UPLOAD, [uploadId, owners, keepMs]);
-  const [row] = rows;
-  if (!row) return null;
-  return {
-    uploadId: row.upload_id,
-    ownerId: row.owner_id,
-    name: row.name,
-    bytes: row.bytes,
-    received: row.received,
-    partCount: row.part_count,
-    jobId: row.job_id,
-    expiresAt: row.expires_at,
-  };
+  return (await db.run<Upload>(READ_UPLOAD, [uploadId, owners, keepMs])).rows[0] ?? null;
 }
 
 /** Keys of its blobs, in the order of the file. */

@@ -4,7 +4,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const LIST_ATTEMPT_ERRORS: Statement = {
   name: 'list-attempt-errors',
   text: `
-    select seq, phase, attempt, error_class, error, extract(epoch from failed_at) * 1000 as failed_at_ms
+    select seq, phase, attempt, error_class as "errorClass", error,
+      (extract(epoch from failed_at) * 1000)::float8 as "failedAtMs"
     from attempt_errors
     where job_id = $1 and generation = $2
     order by seq, phase, attempt`,
@@ -25,13 +26,5 @@ export async function listAttemptErrors(
   jobId: string,
   generation: number,
 ): Promise<AttemptError[]> {
-  const { rows } = await db.run<Record<string, never>>(LIST_ATTEMPT_ERRORS, [jobId, generation]);
-  return rows.map((row) => ({
-    seq: Number(row.seq),
-    phase: row.phase!,
-    attempt: row.attempt!,
-    errorClass: row.error_class!,
-    error: row.error!,
-    failedAtMs: Number(row.failed_at_ms),
-  }));
+  return (await db.run<AttemptError>(LIST_ATTEMPT_ERRORS, [jobId, generation])).rows;
 }

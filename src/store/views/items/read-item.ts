@@ -49,7 +49,7 @@ const READ_CHILDREN: Statement = {
     order by c.seq`,
 };
 
-export interface ItemRow {
+export interface StoredItem {
   seq: number;
   input: unknown;
   original_input: unknown;
@@ -77,8 +77,8 @@ export async function readItem(
   jobId: string,
   generation: number,
   seq: number,
-): Promise<ItemRow | null> {
-  const { rows } = await db.run<ItemRow & Record<string, unknown>>(READ_ITEM, [jobId, generation, seq]);
+): Promise<StoredItem | null> {
+  const { rows } = await db.run<StoredItem & Record<string, unknown>>(READ_ITEM, [jobId, generation, seq]);
   return rows[0] ?? null;
 }
 

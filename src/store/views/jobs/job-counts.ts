@@ -4,7 +4,7 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 
 export const ENDED_COUNTS = `coalesce(sum(l.done), 0)::bigint as done, coalesce(sum(l.error), 0)::bigint as error,
-        coalesce(sum(l.not_found), 0)::bigint as not_found, coalesce(sum(l.skipped), 0)::bigint as skipped,
+        coalesce(sum(l.not_found), 0)::bigint as "notFound", coalesce(sum(l.skipped), 0)::bigint as skipped,
         coalesce(sum(l.cancelled), 0)::bigint as cancelled, coalesce(sum(l.cost), 0)::float8 as cost`;
 
 const itemsWhere = (condition: string): string =>
@@ -34,7 +34,7 @@ export interface JobCountColumns {
   processing: number;
   done: number;
   error: number;
-  not_found: number;
+  notFound: number;
   skipped: number;
   cancelled: number;
 }
@@ -47,8 +47,16 @@ export function toCounts(row: JobCountColumns): JobCounts {
     PROCESSING: row.processing,
     DONE: row.done,
     ERROR: row.error,
-    NOT_FOUND: row.not_found,
+    NOT_FOUND: row.notFound,
     SKIPPED: row.skipped,
     CANCELLED: row.cancelled,
   };
+}
+
+/** Replaces the columns with counts by one object. */
+export function withCounts<Row extends JobCountColumns>(
+  row: Row,
+): Omit<Row, keyof JobCountColumns> & { counts: JobCounts } {
+  const { pending, processing, done, error, notFound, skipped, cancelled, ...rest } = row;
+  return { ...rest, counts: toCounts({ pending, processing, done, error, notFound, skipped, cancelled }) };
 }

@@ -27,13 +27,15 @@ const ASKED = `($2::text[] is null or j.state::text = any ($2))
 
 // Counts only the jobs of this page.
 const withCounts = (jobs: string): string => `
-    select j.job_id, j.name, j.pipeline, j.owner_id, j.state, j.generation, j.priority, j.item_count,
-      j.phases, j.pipeline_version, j.sealed_at is not null as sealed, j.paused_because, j.last_error, j.created_at, j.started_at, j.finished_at,
-      ${cursorTime('j.created_at')} as cursor_time, ${RUNNING_MS} as running_ms, l.*, s.*
+    select j.job_id as "jobId", j.name, j.pipeline, j.owner_id as "ownerId", j.state, j.generation, j.priority,
+      j.item_count as "itemCount", j.phases, j.pipeline_version as "pipelineVersion", j.sealed_at is not null as sealed,
+      case when j.state = 'PAUSED' then j.paused_because end as "pausedBecause", j.last_error as "lastError",
+      j.created_at as "createdAt", j.started_at as "startedAt", j.finished_at as "finishedAt",
+      ${cursorTime('j.created_at')} as "cursorTime", ${RUNNING_MS} as "runningMs", l.*, s.*
     from (${jobs}) j
     cross join lateral (
       select ${ENDED_COUNTS},
-        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
+        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as "lastMinute"
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
@@ -77,29 +79,29 @@ export interface JobsRequest {
 }
 
 export interface ListedJobRow extends JobCountColumns {
-  job_id: string;
+  jobId: string;
   name: string;
   pipeline: string;
-  owner_id: string;
+  ownerId: string;
   state: JobState;
   generation: number;
   priority: number;
-  item_count: number;
+  itemCount: number;
   phases: string[];
-  pipeline_version: string | null;
+  pipelineVersion: string | null;
   sealed: boolean;
-  paused_because: string | null;
-  last_error: string | null;
-  created_at: Date;
-  started_at: Date | null;
-  finished_at: Date | null;
+  pausedBecause: string | null;
+  lastError: string | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
   /** Creation time in cursor format. */
-  cursor_time: string;
+  cursorTime: string;
   cost: number;
   /** Items completed in the last minute. */
-  last_minute: number;
+  lastMinute: number;
   /** Time since the run started; null if the job is not running. */
-  running_ms: number | null;
+  runningMs: number | null;
   /** Number of pending items that are held. */
   held: number;
 }
@@ -107,9 +109,6 @@ export interface ListedJobRow extends JobCountColumns {
 /** Newest first. */
 export async function jobsPage(db: Executor, request: JobsRequest): Promise<ListedJobRow[]> {
   const { owners, states, pipeline, search, after, limit } = request;
-  const { rows } = await db.run<ListedJobRow & Record<string, unknown>>(
-    owners === null ? JOBS_OF_ALL : JOBS_OF_OWNERS,
-    [owners, states, pipeline, search, after?.createdAt ?? null, after?.jobId ?? null, limit],
-  );
-  return rows;
+  const values = [owners, states, pipeline, search, after?.createdAt ?? null, after?.jobId ?? null, limit];
+  return (await db.run<ListedJobRow>(owners === null ? JOBS_OF_ALL : JOBS_OF_OWNERS, values)).rows;
 }

@@ -9,28 +9,31 @@ import {
   type JobCounts,
   PENDING_COUNTS,
   RUNNING_MS,
-  toCounts,
+  withCounts,
 } from './job-counts.ts';
+
+const COLUMNS = 'job_id, owner_id, state, generation, item_count, started_at, finished_at';
 
 // Progress of all jobs that clients watch, in one statement. Indexes: jobs_pkey, jobs_open, ledger and spans by job.
 const READ_LIVE_PROGRESS: Statement = {
   name: 'read-live-progress',
   text: `
     with watched as (
-      select job_id, owner_id, state, generation, item_count, started_at, finished_at from jobs where job_id = any($1::uuid[])
+      select ${COLUMNS} from jobs where job_id = any($1::uuid[])
       union
       select * from (
-        select job_id, owner_id, state, generation, item_count, started_at, finished_at from jobs
+        select ${COLUMNS} from jobs
         where state not in ${FINISHED} and ($2::text[] is null or owner_id = any($2::text[]))
         order by created_at desc
         limit $3
       ) open
     )
-    select j.*, ${RUNNING_MS} as running_ms, l.*, s.*
+    select j.job_id as "jobId", j.owner_id as "ownerId", j.state, j.generation, j.item_count as "itemCount",
+      ${RUNNING_MS} as "runningMs", l.*, s.*
     from watched j
     cross join lateral (
       select ${ENDED_COUNTS},
-        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
+        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as "lastMinute"
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
@@ -54,17 +57,7 @@ export interface LiveProgress {
   runningMs: number | null;
 }
 
-interface LiveProgressRow extends JobCountColumns {
-  job_id: string;
-  owner_id: string;
-  state: JobState;
-  generation: number;
-  item_count: number;
-  cost: number;
-  workers: number;
-  last_minute: number;
-  running_ms: number | null;
-}
+type LiveProgressRow = Omit<LiveProgress, 'counts'> & JobCountColumns;
 
 /** Progress of these jobs, and of the newest `limit` open jobs of these owners (null: all owners). */
 export async function readLiveProgress(
@@ -73,16 +66,5 @@ export async function readLiveProgress(
   open: { owners: string[] | null; limit: number },
 ): Promise<LiveProgress[]> {
   const { rows } = await db.run<LiveProgressRow>(READ_LIVE_PROGRESS, [jobIds, open.owners, open.limit]);
-  return rows.map((row) => ({
-    jobId: row.job_id,
-    ownerId: row.owner_id,
-    state: row.state,
-    generation: row.generation,
-    itemCount: row.item_count,
-    counts: toCounts(row),
-    cost: row.cost,
-    workers: row.workers,
-    lastMinute: row.last_minute,
-    runningMs: row.running_ms,
-  }));
+  return rows.map(withCounts);
 }

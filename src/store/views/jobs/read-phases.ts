@@ -45,7 +45,7 @@ const READ_PHASES: Statement = {
       coalesce(s.held, 0)::bigint as held, coalesce(s.retrying, 0)::bigint as retrying,
       coalesce(s.limited, 0)::bigint as limited, coalesce(l.ended_this_run, 0)::bigint as "endedThisRun",
       coalesce(l.done, 0)::bigint as done, coalesce(l.error, 0)::bigint as error,
-      coalesce(l.not_found, 0)::bigint as "notFound", coalesce(l.skipped, 0)::bigint as skipped,
+      coalesce(l."notFound", 0)::bigint as "notFound", coalesce(l.skipped, 0)::bigint as skipped,
       coalesce(l.cancelled, 0)::bigint as cancelled, coalesce(l.cost, 0)::float8 as cost,
       coalesce(l.advanced, 0)::bigint as advanced, coalesce(l.retried, 0)::bigint as retried,
       coalesce(l.fenced, 0)::bigint as fenced, coalesce(l.handler_ms, 0)::float8 as "handlerMs",
@@ -96,5 +96,5 @@ export interface PhaseCounts {
 
 /** Empty if there is no such job. */
 export async function readPhases(db: Executor, jobId: string, latelyMs: number): Promise<PhaseCounts[]> {
-  return (await db.run<PhaseCounts & Record<string, unknown>>(READ_PHASES, [jobId, latelyMs])).rows;
+  return (await db.run<PhaseCounts>(READ_PHASES, [jobId, latelyMs])).rows;
 }

@@ -7,8 +7,8 @@ import {
   type JobCountColumns,
   type JobCounts,
   PENDING_COUNTS,
-  toCounts,
   WAITING_COUNTS,
+  withCounts,
 } from './job-counts.ts';
 
 // Progress of a job. Attempts and flushes are those of the current generation.
@@ -17,8 +17,8 @@ const READ_PROGRESS: Statement = {
   text: `
     with j as (select job_id, generation, item_count from jobs where job_id = $1),
     l as (
-      select ${ENDED_COUNTS}, coalesce(sum(l.fenced_cost), 0)::float8 as fenced_cost,
-             ${ENDED_THIS_RUN} as ended_this_run,
+      select ${ENDED_COUNTS}, coalesce(sum(l.fenced_cost), 0)::float8 as "fencedCost",
+             ${ENDED_THIS_RUN} as "endedThisRun",
              coalesce(sum(l.retried) filter (where l.generation = j.generation), 0)::bigint as retried,
              coalesce(sum(l.fenced) filter (where l.generation = j.generation), 0)::bigint as fenced,
              coalesce(sum(l.flushes) filter (where l.generation = j.generation), 0)::bigint as flushes
@@ -28,13 +28,14 @@ const READ_PROGRESS: Statement = {
       select ${PENDING_COUNTS}, ${WAITING_COUNTS}, count(distinct s.worker_id)::bigint as workers
       from spans s where s.job_id = $1
     )
-    select l.*, s.*, j.item_count from l, s, j`,
+    select l.*, s.*, j.item_count as "itemCount" from l, s, j`,
 };
 
 const READ_SUMMARY: Statement = {
   name: 'read-summary',
   text: `
-    select s.generation, s.outcome as state, s.total, s.counts, s.phases, s.timings, s.cost, s.fenced_cost, s.files, s.diff, s.created_at
+    select s.generation, s.outcome as state, s.total, s.counts, s.phases, s.timings, s.cost,
+      s.fenced_cost as "fencedCost", s.files, s.diff, s.created_at as "createdAt"
     from summaries s
     where s.job_id = $1 and s.generation = coalesce($2::int, (select generation from jobs where job_id = $1))`,
 };
@@ -61,39 +62,9 @@ export interface Progress {
   fencedCost: number;
 }
 
-interface ProgressRow extends JobCountColumns {
-  item_count: number;
-  held: number;
-  retrying: number;
-  limited: number;
-  ended_this_run: number;
-  retried: number;
-  fenced: number;
-  flushes: number;
-  workers: number;
-  cost: number;
-  fenced_cost: number;
-}
-
 export async function readProgress(db: Executor, jobId: string): Promise<Progress | null> {
-  const { rows } = await db.run<ProgressRow>(READ_PROGRESS, [jobId]);
-  const row = rows[0];
-  if (!row) return null;
-  const { held, retrying, limited, retried, fenced, flushes, workers, cost } = row;
-  return {
-    itemCount: row.item_count,
-    counts: toCounts(row),
-    held,
-    retrying,
-    limited,
-    endedThisRun: row.ended_this_run,
-    retried,
-    fenced,
-    flushes,
-    workers,
-    cost,
-    fencedCost: row.fenced_cost,
-  };
+  const { rows } = await db.run<Omit<Progress, 'counts'> & JobCountColumns>(READ_PROGRESS, [jobId]);
+  return rows[0] ? withCounts(rows[0]) : null;
 }
 
 /** Summary of the current or a given generation; null until it has finished. */
@@ -102,11 +73,8 @@ export async function readSummary(
   jobId: string,
   generation: number | null = null,
 ): Promise<Summary | null> {
-  const { rows } = await db.run<
-    Omit<Summary, 'outcome' | 'createdAt' | 'fencedCost'> & { created_at: Date; fenced_cost: number }
-  >(READ_SUMMARY, [jobId, generation]);
+  const { rows } = await db.run<Omit<Summary, 'outcome'>>(READ_SUMMARY, [jobId, generation]);
   if (!rows[0]) return null;
-  const { generation: ended, state, created_at: createdAt, fenced_cost: fencedCost, ...rest } = rows[0];
-  const outcome = outcomeOf(state, rest.counts);
-  return { generation: ended, state, outcome, ...rest, fencedCost, createdAt };
+  const { generation: ended, state, ...rest } = rows[0];
+  return { generation: ended, state, outcome: outcomeOf(state, rest.counts), ...rest };
 }

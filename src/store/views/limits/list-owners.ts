@@ -19,7 +19,8 @@ const LIST_OWNERS: Statement = {
       where j.state in ${OPEN}
       group by j.owner_id
     )
-    select coalesce(o.owner_id, w.owner_id) as owner_id, coalesce(w.weight, 1) as weight, w.max_running_jobs, w.max_in_flight,
+    select coalesce(o.owner_id, w.owner_id) as "ownerId", coalesce(w.weight, 1) as weight, w.max_running_jobs as "maxRunningJobs",
+      w.max_in_flight as "maxInFlight",
       coalesce(o.jobs, 0)::int as jobs, coalesce(o.running, 0)::int as running,
       coalesce(o.waiting, 0) as waiting, coalesce(o.leased, 0) as leased
     from open o
@@ -38,22 +39,6 @@ export interface ListedOwner extends OwnerLimits {
   leased: number;
 }
 
-interface OwnerRow extends Pick<ListedOwner, 'weight' | 'jobs' | 'running' | 'waiting' | 'leased'> {
-  owner_id: string;
-  max_running_jobs: number | null;
-  max_in_flight: number | null;
-}
-
 export async function listOwners(db: Executor, limit: number): Promise<ListedOwner[]> {
-  const { rows } = await db.run<OwnerRow & Record<string, unknown>>(LIST_OWNERS, [limit]);
-  return rows.map((row) => ({
-    ownerId: row.owner_id,
-    weight: row.weight,
-    maxRunningJobs: row.max_running_jobs,
-    maxInFlight: row.max_in_flight,
-    jobs: row.jobs,
-    running: row.running,
-    waiting: row.waiting,
-    leased: row.leased,
-  }));
+  return (await db.run<ListedOwner>(LIST_OWNERS, [limit])).rows;
 }

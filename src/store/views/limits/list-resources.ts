@@ -9,8 +9,8 @@ const LIST_RESOURCES: Statement = {
   text: `
     select coalesce(r.name, o.name) as name, coalesce(r.key, o.key) as key, r.limits, r.state,
       coalesce(a.override, '{}') || coalesce(o.override, '{}') as override,
-      extract(epoch from now() - r.synced_at) * 1000 as idle_ms,
-      extract(epoch from clock_timestamp()) * 1000 as now_ms
+      (extract(epoch from now() - r.synced_at) * 1000)::float8 as "idleMs",
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
     from resources r
     full join resource_overrides o on o.name = r.name and o.key = r.key
     left join resource_overrides a on a.name = coalesce(r.name, o.name) and a.key = ''
@@ -25,23 +25,13 @@ const IS_KEY_SEEN: Statement = {
   text: 'select from resources where name = $1 and key = $2 and owners ?| $3::text[]',
 };
 
-interface ResourceRow extends Omit<StoredResource, 'idleMs' | 'nowMs'> {
-  idle_ms: string | null;
-  now_ms: string;
-}
-
 export async function listResources(
   db: Executor,
   name: string | null,
   limit: number,
   owners: readonly string[] | null = null,
 ): Promise<StoredResource[]> {
-  const { rows } = await db.run<ResourceRow & Record<string, unknown>>(LIST_RESOURCES, [name, limit, owners]);
-  return rows.map(({ idle_ms: idleMs, now_ms: nowMs, ...row }) => ({
-    ...row,
-    idleMs: idleMs === null ? null : Number(idleMs),
-    nowMs: Number(nowMs),
-  }));
+  return (await db.run<StoredResource & Record<string, unknown>>(LIST_RESOURCES, [name, limit, owners])).rows;
 }
 
 /** Whether rows of one of these owners used the key. */

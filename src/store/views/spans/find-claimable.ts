@@ -33,9 +33,12 @@ const KINDS = `(
       )
       select phase, suspect, ready_at, crashes from kind
     ) k`;
-const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.max_running_jobs, w.budget_total, w.budget_per_day, j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
-           j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect, k.crashes,
-           greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
+const FIELDS = `j.job_id as "jobId", j.owner_id as "ownerId", coalesce(w.weight, 1) as weight, w.max_in_flight as "maxInFlight", w.budget_total, w.budget_per_day,
+           j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version as "pipelineVersion", j.phases, j.priority,
+           j.started_at is null or j.state = 'QUEUED' as unstarted,
+           j.started_at is null and w.max_running_jobs is not null as "needsAdmission", j.has_edits as "hasEdits",
+           k.phase, k.suspect, k.crashes >= ${ALONE_FROM_CRASHES} as alone,
+           greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as "readyInMs"`;
 
 // Waiting work of these pipelines. One scan serves all pools of a worker. It steps from owner to owner through an
 // index and takes the first jobs of each that have work ready now or soon. So an owner with a thousand jobs hides no
@@ -63,7 +66,7 @@ const FIND_CLAIMABLE: Statement = {
     ),
     -- Always one row: the owner after which the next scan starts.
     last as (select max(o.owner_id) filter (where o.place = ${OWNERS_PER_LOOK}) as owner_id from o)
-    select f.*, last.owner_id as next_owner
+    select f.*, last.owner_id as "nextOwner"
     from last
     left join (
       select ${FIELDS}, j.created_at
@@ -130,24 +133,7 @@ export interface ClaimableWork {
   readyInMs: number;
 }
 
-interface ClaimableRow extends BudgetColumns {
-  job_id: string;
-  owner_id: string;
-  weight: number | null;
-  max_in_flight: number | null;
-  max_running_jobs: number | null;
-  pipeline: string;
-  pipeline_version: string | null;
-  phases: string[];
-  state: string;
-  priority: number;
-  unstarted: boolean;
-  has_edits: boolean;
-  phase: number;
-  suspect: boolean;
-  crashes: number;
-  ready_in_ms: number;
-}
+type ClaimableRow = Omit<ClaimableWork, 'owner' | 'budget'> & WorkOwner & BudgetColumns;
 
 /** Scans owners in the order of their names, after `afterOwner`; the next scan starts after `nextOwner`. */
 export async function findClaimable(
@@ -155,14 +141,12 @@ export async function findClaimable(
   pipelines: string[],
   afterOwner = '',
 ): Promise<{ work: ClaimableWork[]; nextOwner: string }> {
-  const { rows } = await db.run<ClaimableRow & { next_owner: string | null }>(FIND_CLAIMABLE, [
-    pipelines,
-    afterOwner,
-  ]);
-  // The outer join always yields one row, so `next_owner` survives an empty result.
+  type Row = ClaimableRow & { nextOwner: string | null };
+  const { rows } = await db.run<Row>(FIND_CLAIMABLE, [pipelines, afterOwner]);
+  // The outer join always yields one row, so `nextOwner` survives an empty result.
   return {
-    work: rows.filter((row) => row.job_id !== null).map(toWork),
-    nextOwner: rows[0]?.next_owner ?? '',
+    work: rows.filter((row) => row.jobId !== null).map(toWork),
+    nextOwner: rows[0]?.nextOwner ?? '',
   };
 }
 
@@ -170,21 +154,6 @@ export async function findClaimableOfJob(db: Executor, jobId: string): Promise<C
   return (await db.run<ClaimableRow>(FIND_CLAIMABLE_OF_JOB, [jobId])).rows.map(toWork);
 }
 
-function toWork(row: ClaimableRow): ClaimableWork {
-  return {
-    jobId: row.job_id,
-    owner: { ownerId: row.owner_id, weight: row.weight ?? 1, maxInFlight: row.max_in_flight },
-    budget: toBudget(row),
-    pipeline: row.pipeline,
-    pipelineVersion: row.pipeline_version,
-    phases: row.phases,
-    phase: row.phase,
-    priority: row.priority,
-    suspect: row.suspect,
-    alone: row.crashes >= ALONE_FROM_CRASHES,
-    unstarted: row.unstarted || row.state === 'QUEUED',
-    needsAdmission: row.unstarted && row.max_running_jobs !== null,
-    hasEdits: row.has_edits,
-    readyInMs: row.ready_in_ms,
-  };
+function toWork({ ownerId, weight, maxInFlight, ...row }: ClaimableRow): ClaimableWork {
+  return { ...row, owner: { ownerId, weight, maxInFlight }, budget: toBudget(row) };
 }

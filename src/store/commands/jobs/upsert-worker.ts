@@ -26,7 +26,7 @@ export interface WorkerRow {
 }
 
 /** Also used as the heartbeat. */
-export async function registerWorker(db: Executor, worker: WorkerRow): Promise<void> {
+export async function upsertWorker(db: Executor, worker: WorkerRow): Promise<void> {
   await db.run(REGISTER_WORKER, [
     worker.workerId,
     worker.name,
@@ -38,10 +38,10 @@ export async function registerWorker(db: Executor, worker: WorkerRow): Promise<v
   ]);
 }
 
-export async function removeWorker(db: Executor, workerId: string): Promise<void> {
+export async function deleteWorker(db: Executor, workerId: string): Promise<void> {
   await db.run(REMOVE_WORKER, [workerId]);
 }
 
-export async function removeSilentWorkers(db: Executor, silentMs: number): Promise<number> {
+export async function deleteSilentWorkers(db: Executor, silentMs: number): Promise<number> {
   return (await db.run(REMOVE_SILENT_WORKERS, [silentMs])).rowCount ?? 0;
 }

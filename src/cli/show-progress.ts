@@ -21,7 +21,7 @@ export interface FollowOptions {
 /** `over`: the job finished. `waits`: all remaining rows wait for a resume. `stopped`: the command was stopped. */
 export type FollowEnd = { how: 'over' | 'waits' | 'stopped'; job: ShownJob };
 
-export async function followJob(
+export async function showProgress(
   port: Pick<JobPort, 'watch'>,
   jobId: string,
   options: FollowOptions,

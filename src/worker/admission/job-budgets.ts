@@ -4,7 +4,7 @@
 import type { Demand, Limit } from './permit.ts';
 import type { ScopeBudget } from './scope-budget.ts';
 
-export class JobBudget implements Limit {
+export class JobBudgets implements Limit {
   readonly reason = 'budget';
   readonly jobId: string;
   readonly scopes: readonly ScopeBudget[];
