@@ -88,17 +88,26 @@ describe('docs/operating.md', () => {
     expect(documented.sort()).toEqual(alerts.sort());
   });
 
-  it('names only log lines that are written, at their level', () => {
-    const source = readPage('src/platform/log-events.ts');
+  it('names all warnings and errors, and only log lines that are written, at their level', () => {
+    const [source, ...others] = [
+      'src/platform/log-events.ts',
+      'src/worker/process/worker-connections.ts',
+      'src/api/operations/offer-first-account.ts',
+    ].map(readPage) as [string, ...string[]];
     const page = readPage('docs/operating.md');
     const section = page.slice(page.indexOf('## Logs'), page.indexOf('## Health'));
-    const levels = [...section.matchAll(/^- `(\w+)`: (.*?)(?=\n(?:- |\n))/gms)];
-    expect(levels.map(([, level]) => level)).toEqual(['error', 'warn', 'info', 'debug']);
-    for (const [, level, lines] of levels)
-      for (const [, line] of lines!.matchAll(/`([^`]+)`/g)) {
-        expect(source, `${level} ${line}`).toMatch(new RegExp(`'${line}'`));
-        expect(source).toMatch(new RegExp(`(${level}).*'${line}'`));
-      }
+    const documented = [...section.matchAll(/^- ((?:`[^`]+`,?\s+)+)\((\w+)\):/gm)].flatMap(
+      ([, names, level]) =>
+        [...names!.matchAll(/`([^`]+)`/g)].map(([, line]) => [level!, line!.replace(/\s+/g, ' ')] as const),
+    );
+    expect(documented.length).toBeGreaterThan(30);
+    for (const [level, line] of documented)
+      expect([source, ...others].join('\n'), `${level} ${line}`).toMatch(
+        new RegExp(`'${level}'.*'${line}'|log\\.${level}\\([^;]*'${line}'`),
+      );
+    const warnings = [...source.matchAll(/\['(warn|error)', '([^']+)'\]/g)];
+    expect(warnings.length).toBeGreaterThan(10);
+    for (const [, level, line] of warnings) expect(documented).toContainEqual([level, line]);
   });
 });
 

@@ -59,6 +59,13 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
   return openEmbedded(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), say);
 }
 
+/** Where openServer finds the database, for errors. */
+export function databaseOrigin({ databaseUrl, dataDir }: ServerOptions): string {
+  if (databaseUrl !== undefined) return 'the database (from --database-url)';
+  if (databaseUrlFromEnvironment()) return 'the database (from DATABASE_URL)';
+  return `the embedded PostgreSQL in ${dataDir ?? DEFAULT_DATA_FOLDER} (DATABASE_URL is not set)`;
+}
+
 /** Starts the embedded server of the folder, or joins the process that runs it. */
 async function openEmbedded(dataDir: string, say: (line: string) => void): Promise<OpenedServer> {
   const description = `embedded PostgreSQL in ${dataDir}`;

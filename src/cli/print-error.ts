@@ -3,10 +3,19 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
+import { ERROR_REGISTRY } from '../core/errors/error-registry.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from '../platform/database-error.ts';
+import { ofRefusal } from '../platform/to-rowmill-error.ts';
 import { originOf } from './error-origin.ts';
 import { printable } from './progress-lines.ts';
+
+/** Replace the hints of a server, which name no commands. */
+const SERVER_HINTS: ReadonlyMap<string, string> = new Map([
+  ['UNAUTHENTICATED', 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.'],
+  ['FORBIDDEN', ERROR_REGISTRY.FORBIDDEN.hint],
+  ['NOTHING_TO_REPROCESS', ERROR_REGISTRY.NOTHING_TO_REPROCESS.hint],
+]);
 
 export function printError(thrown: unknown, json = false): void {
   const error = ofDatabase(thrown) ?? thrown;
@@ -15,10 +24,7 @@ export function printError(thrown: unknown, json = false): void {
     return;
   }
   const { code, message } = error;
-  const hint =
-    isOfServer(error) && code === 'UNAUTHENTICATED'
-      ? 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.'
-      : error.hint;
+  const hint = (isOfServer(error) ? SERVER_HINTS.get(code) : undefined) ?? error.hint;
   const requestId = isOfServer(error) ? error.requestId : null;
   const asked = originOf(thrown);
   if (json) {
@@ -48,9 +54,11 @@ function withPagePaths(text: string): string {
   });
 }
 
-/** Null unless a database connection failed. */
+/** Null unless a database connection failed, or the login lacks a privilege. */
 function ofDatabase(error: unknown): RowmillError | null {
   if (!(error instanceof Error) || error instanceof RowmillError || isOfServer(error)) return null;
+  const refusal = ofRefusal(error);
+  if (refusal) return refusal;
   if (databaseErrorKind(error) !== 'passing') return null;
   return new RowmillError(
     'DATABASE_UNREACHABLE',

@@ -150,10 +150,10 @@ describe('an invalid setting', () => {
 
 describe('an unknown setting', () => {
   it.each([
-    [{ claimMx: 5 }, 'unknown option: claimMx, did you mean claimMax?'],
-    [{ sweepMS: 5 }, 'unknown option: sweepMS, did you mean sweepMs?'],
-    [{ flushMaxItem: 5 }, 'unknown option: flushMaxItem, did you mean flushMaxItems?'],
-    [{ colour: 5 }, 'unknown option: colour'],
+    [{ claimMx: 5 }, 'unknown setting: claimMx, did you mean claimMax?'],
+    [{ sweepMS: 5 }, 'unknown setting: sweepMS, did you mean sweepMs?'],
+    [{ flushMaxItem: 5 }, 'unknown setting: flushMaxItem, did you mean flushMaxItems?'],
+    [{ colour: 5 }, 'unknown setting: colour'],
   ])('is reported with the closest known name', (flags, message) => {
     expect(messageOf(() => loadSettings({ flags, environment: {} }))).toBe(message);
   });

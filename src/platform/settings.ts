@@ -35,7 +35,7 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
   const flags = sources.flags ?? {};
   rejectUnknown(
     Object.keys(flags).filter((key) => key !== 'resources'),
-    'option',
+    'setting',
   );
   rejectUnknown(
     Object.keys(file).filter((key) => !OTHER_FILE_KEYS.includes(key)),

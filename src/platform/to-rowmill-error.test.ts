@@ -20,6 +20,12 @@ describe('any error as a RowmillError', () => {
     [{ code: 'NO_SUCH_CODE', message: 'of a newer one' }, 'INTERNAL_ERROR', 'of a newer one'],
     [{ code: 'constructor', message: 'a name of every object' }, 'INTERNAL_ERROR', 'a name of every object'],
     [{ code: '57P03', message: 'starting up' }, 'DATABASE_UNREACHABLE', 'starting up'],
+    [{ code: '42501', message: 'permission denied for table jobs' }, 'DATABASE_FORBIDDEN', 'table jobs'],
+    [
+      { code: '28P01', message: 'password' },
+      'DATABASE_UNREACHABLE',
+      'PostgreSQL refused the login: password',
+    ],
     [{ code: 'ECONNREFUSED', message: 'connect' }, 'DATABASE_UNREACHABLE', 'connect'],
     ['a text', 'INTERNAL_ERROR', 'a text'],
     [undefined, 'INTERNAL_ERROR', 'undefined'],

@@ -9,9 +9,29 @@ export function toRowmillError(error: unknown): RowmillError {
   const message = databaseErrorText(error);
   const options = { cause: error, ...(typeof hint === 'string' && { hint }) };
   if (isErrorCode(code)) return new RowmillError(code, message, options);
+  const refusal = ofRefusal(error);
+  if (refusal) return refusal;
   if (databaseErrorKind(error) === 'passing')
     return new RowmillError('DATABASE_UNREACHABLE', `the database did not answer: ${message}`, {
       cause: error,
     });
   return new RowmillError('INTERNAL_ERROR', message, { cause: error });
+}
+
+/** For a login that PostgreSQL refuses, or that lacks a privilege. Null for other errors. */
+export function ofRefusal(error: unknown): RowmillError | null {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  if (code === '42501')
+    return new RowmillError(
+      'DATABASE_FORBIDDEN',
+      `the database login lacks a privilege: ${databaseErrorText(error)}`,
+      { cause: error },
+    );
+  if (code === '28P01' || code === '28000')
+    return new RowmillError(
+      'DATABASE_UNREACHABLE',
+      `PostgreSQL refused the login: ${databaseErrorText(error)}`,
+      { cause: error, hint: 'Check the user and password in DATABASE_URL, and pg_hba.conf of the server.' },
+    );
+  return null;
 }

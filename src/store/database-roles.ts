@@ -81,6 +81,11 @@ export interface Logins {
 export async function grantRoles(databaseUrl: string, { worker, api }: Logins): Promise<void> {
   if (worker !== undefined && worker === api)
     throw refusal('expected two logins, one for workers and one for the API');
+  for (const login of [worker, api])
+    if (login === API_ROLE || login === WORKER_ROLE)
+      throw new RowmillError('SETTINGS_INVALID', `${login} is the role that grant creates`, {
+        hint: 'Name a login of your own, such as mill_worker. See docs/accounts.md.',
+      });
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'rowmill grant' });
   client.on('error', () => {});
   try {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorText } from '../platform/database-error.ts';
+import { ofRefusal } from '../platform/to-rowmill-error.ts';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 // "rowmill" in the two-key space of advisory locks: any constant that no other program uses.
@@ -151,6 +152,8 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
   try {
     await client.connect();
   } catch (cause) {
+    const refusal = ofRefusal(cause);
+    if (refusal) throw refusal;
     throw new RowmillError(
       'DATABASE_UNREACHABLE',
       `cannot connect to PostgreSQL: ${databaseErrorText(cause)}`,

@@ -137,6 +137,7 @@ test('doctor succeeds on a healthy database and fails on a broken one', async ()
   await database.query(`update ledger set done = done + 1`);
   const broken = await rowmill(['doctor']);
   expect(broken.code).toBe(1);
+  expect(broken.stdout).toMatch(/^Target: postgres.*, files in folder .*blobs\n/);
   expect(broken.stdout).toContain('BROKEN   truth');
   await database.query(`update ledger set done = done - 1`);
 });

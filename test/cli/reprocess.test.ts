@@ -51,6 +51,7 @@ test('reruns failed rows, then a corrected one, and status shows what changed', 
   const nothing = await rowmill('reprocess', jobId);
   expect(nothing.code).toBe(1);
   expect(nothing.stderr).toContain('1 failures are permanent');
+  expect(nothing.stderr).toContain('Add --include-permanent');
 
   writeFileSync(join(folder, 'edits.jsonl'), '{"seq": 3, "input": {"n": "3"}}\n');
   expect((await rowmill('reprocess', jobId, '--edits', 'edits.jsonl', '--json')).stdout).toContain(

@@ -7,7 +7,10 @@ type Meanings = Partial<Record<ErrorCode, string>>;
 const DATABASE: Meanings = {
   SETTINGS_INVALID:
     'A setting is unknown, out of bounds, or contradicts another setting. The message names it.',
-  DATABASE_UNREACHABLE: 'Rowmill cannot connect to PostgreSQL, or PostgreSQL does not respond.',
+  DATABASE_UNREACHABLE:
+    'Rowmill cannot connect to PostgreSQL, PostgreSQL refuses the login, or it does not respond.',
+  DATABASE_FORBIDDEN:
+    "The database login lacks a privilege on a table or schema. The message ends with PostgreSQL's reason.",
   DATABASE_TOO_OLD: 'The PostgreSQL server is older than the oldest version that Rowmill supports.',
   DATABASE_NOT_MIGRATED:
     'The database lacks migrations that this version of Rowmill needs. The message names them.',
@@ -72,7 +75,8 @@ const FILES: Meanings = {
   EXPORT_INVALID: 'The format or a filter of an export is invalid.',
   EXPORT_NOT_READY: 'The export is still being prepared, or it failed.',
   EXPORT_NOT_WRITTEN: 'A file on this machine cannot be written: the disk is full, or permission is missing.',
-  FILE_NOT_FOUND: 'The job has no such file, or the file has expired.',
+  FILE_NOT_FOUND:
+    'The job has no such file, the file has expired, or it is not in the blob store of this server.',
   UPLOAD_NOT_FOUND: 'The upload does not exist, or it has expired.',
   UPLOAD_OFFSET_WRONG: 'The part does not start where the upload ends so far.',
 };

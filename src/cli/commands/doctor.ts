@@ -3,8 +3,15 @@ import { diagnose } from '../../engine/jobs/diagnose.ts';
 import { openRowmill } from '../../open-rowmill.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { checkMigrated } from '../../store/migrate.ts';
+import { noteOrigin } from '../error-origin.ts';
 import { findJob } from '../find-job.ts';
-import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
+import {
+  commandSettings,
+  databaseOrigin,
+  openServer,
+  type ServerOptions,
+  whenServerAnswers,
+} from '../open-server.ts';
 
 export interface DoctorOptions extends ServerOptions {
   json?: boolean;
@@ -13,7 +20,11 @@ export interface DoctorOptions extends ServerOptions {
   maxJobs?: number;
 }
 
-export async function doctor(options: DoctorOptions): Promise<number> {
+export function doctor(options: DoctorOptions): Promise<number> {
+  return noteOrigin(databaseOrigin(options), () => diagnoseHere(options));
+}
+
+async function diagnoseHere(options: DoctorOptions): Promise<number> {
   const server = await openServer(options, () => {});
   const settings = commandSettings(options);
   const blobs = openBlobStore(settings.blobStore);
@@ -28,6 +39,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
     });
     if (options.json) console.log(JSON.stringify(diagnosis));
     else {
+      console.log(`Target: ${server.description}, files in ${blobs.description}`);
       for (const { invariant, says, problems, unchecked } of diagnosis.invariants) {
         const verdict = unchecked !== null ? 'UNKNOWN' : problems.length > 0 ? 'BROKEN' : 'OK';
         console.log(`${verdict.padEnd(8)} ${invariant}: ${says}`);

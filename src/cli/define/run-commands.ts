@@ -85,6 +85,7 @@ export function defineProcessCommands(program: Command): void {
       portNumber,
     )
     .option('--metrics-host <address>', 'Address for metrics (default: 127.0.0.1)')
+    .option('--config <file>', 'JSON file with settings (default: ROWMILL_CONFIG)')
     .addOption(logLevel())
     .action(
       ending(async (modules: string[], options) =>

@@ -20,6 +20,11 @@ export const ERROR_REGISTRY = {
     hint: 'Check DATABASE_URL and that PostgreSQL is running, or unset DATABASE_URL to use the embedded PostgreSQL.',
     retryAfterMs: 5000,
   },
+  DATABASE_FORBIDDEN: {
+    status: 503,
+    hint: 'Run `rowmill migrate`, then `rowmill grant`, as the owner of the tables. See docs/accounts.md.',
+    apiHint: 'Ask an administrator to grant the database login its privileges. See docs/accounts.md.',
+  },
   DATABASE_TOO_OLD: { status: 500, hint: 'Upgrade to PostgreSQL 15 or newer.' },
   DATABASE_NOT_MIGRATED: {
     status: 503,
@@ -99,7 +104,9 @@ export const ERROR_REGISTRY = {
   },
   NOTHING_TO_REPROCESS: {
     status: 409,
-    hint: 'Select other statuses or rows. See docs/control.md for the rows that are left out by default.',
+    hint: 'Add --include-permanent or --reset-attempts for the rows that were left out, or select others. See docs/control.md.',
+    apiHint:
+      'Set includePermanent or resetAttempts for the rows that were left out, or select others. See docs/control.md.',
   },
   REPROCESS_INVALID: { status: 400, hint: 'See docs/control.md for reprocess options.' },
   ITEM_NOT_FOUND: { status: 404, hint: 'Check the number: rows are numbered from 0, in file order.' },
@@ -161,7 +168,9 @@ export const ERROR_REGISTRY = {
   UNAUTHENTICATED: { status: 401, hint: 'Sign in, or send an API key: Authorization: Bearer rmk_…' },
   FORBIDDEN: {
     status: 403,
-    hint: 'Ask an administrator for a role that allows it, or use a key with the scope named in the message.',
+    hint: 'Ask an administrator for a role that allows it. For a scope, sign in again with `rowmill login --scopes`. See docs/accounts.md.',
+    apiHint:
+      'Ask an administrator for a role that allows it, or use a key with the scope named in the message.',
   },
   CROSS_SITE: {
     status: 403,
@@ -229,7 +238,10 @@ export const ERROR_REGISTRY = {
     hint: 'Try again when an export finishes, or prepare this one in the background.',
   },
   TOO_MANY_STREAMS: { status: 429, hint: 'Close event streams that are no longer needed.' },
-  FILE_NOT_FOUND: { status: 404, hint: 'List the files of the job with GET /api/v1/jobs/:jobId/files.' },
+  FILE_NOT_FOUND: {
+    status: 404,
+    hint: 'List the files with GET /api/v1/jobs/:jobId/files. If it is listed, give servers and workers the same blobStore.',
+  },
   UPLOAD_NOT_FOUND: {
     status: 404,
     hint: 'Start a new upload with POST /api/v1/uploads. Incomplete uploads expire after uploadKeepMs.',

@@ -6,6 +6,10 @@ import { type ControlAction, isPassing, type JobState } from '../../core/jobs/jo
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 
+const HINTS: Partial<Record<JobState, string>> = {
+  CANCELLED: 'Reprocess its rows with the status CANCELLED to run them. See docs/control.md.',
+};
+
 export async function refuseControl(
   context: EngineContext,
   jobId: string,
@@ -16,7 +20,7 @@ export async function refuseControl(
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (isThere(job)) return job;
   throw new RowmillError('JOB_CONFLICT', `cannot ${action} job ${jobId}: it is ${job.state}`, {
-    hint: 'See docs/control.md for the actions allowed in each state.',
+    hint: HINTS[job.state] ?? 'See docs/control.md for the actions allowed in each state.',
     ...(action === 'reprocess' && retryIfPassing(job.state)),
   });
 }

@@ -182,8 +182,8 @@ export function changedMeanwhile(jobId: string): RowmillError {
 
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {
   const left = [
-    permanent > 0 && `${permanent} failures are permanent (includePermanent includes them)`,
-    exhausted > 0 && `${exhausted} items reached the attempt limit (maxAttempts)`,
+    permanent > 0 && `${permanent} failures are permanent`,
+    exhausted > 0 && `${exhausted} items reached the attempt limit`,
   ].filter((part) => part !== false);
   const message = `no items of job ${jobId} were selected for reprocessing`;
   return new RowmillError(
