@@ -1,5 +1,6 @@
 // Opens the PostgreSQL of a command: --database-url, else DATABASE_URL, else the embedded server in the data folder,
 // which is started here or shared with the process that runs it.
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';
@@ -57,6 +58,13 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
     );
   if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
   return openEmbedded(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), say);
+}
+
+/** The database that openServer would open. Called before it, so that a new folder is recognised. */
+export function databaseName({ databaseUrl, dataDir }: ServerOptions): string {
+  if (databaseUrl ?? databaseUrlFromEnvironment()) return 'the database';
+  const folder = resolve(dataDir ?? DEFAULT_DATA_FOLDER);
+  return `${existsSync(folder) ? 'the' : 'a new'} embedded PostgreSQL in ${folder}`;
 }
 
 /** Starts the embedded server of the folder, or joins the process that runs it. */
