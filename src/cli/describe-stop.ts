@@ -3,8 +3,9 @@ import { budgetName, isUsedUp } from '../core/limits/budget-control.ts';
 import { amount } from '../core/limits/budget-control.ts';
 import { raiseBudget } from '../core/limits/raise-budget.ts';
 import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
+import { printedCommand } from './printed-command.ts';
 import { formatCount, printable } from './progress-lines.ts';
-import type { Target } from './remote/choose-target.ts';
+import type { Target, TargetOptions } from './remote/choose-target.ts';
 import type { ShownJob } from './remote/job-port.ts';
 
 /** Returns a sentence without its full stop. */
@@ -13,6 +14,21 @@ export function describeStop({ jobId, state, pausedBecause, counts, itemCount, h
   const because = pausedBecause ? `: ${printable(pausedBecause)}` : '';
   const left = counts.PENDING + counts.PROCESSING;
   return `Job ${jobId} is paused${because}; ${formatCount(left)} of ${rows(itemCount)} are left`;
+}
+
+/** Lines that say why the job stopped and which commands continue it. */
+export function* stopLines(
+  job: ShownJob,
+  resume: readonly string[],
+  where: TargetOptions,
+  over: Target['kind'] = 'database',
+): Generator<string> {
+  yield `${describeStop(job)}. Continue with:`;
+  const commands = commandsToContinue(job, resume, over);
+  for (const words of commands) yield `  ${printedCommand(words, where)}`;
+  const raisesBudget = commands.length > 1 || commands[0]!.length > resume.length;
+  if (raisesBudget)
+    yield 'The new budget is an estimate from the costs so far. Raise it if the remaining rows may cost more.';
 }
 
 /**

@@ -1,5 +1,6 @@
 // Opens the PostgreSQL of a command: --database-url, else DATABASE_URL, else the embedded server in the data folder,
 // which is started here or shared with the process that runs it.
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';
@@ -59,11 +60,18 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
   return openEmbedded(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), say);
 }
 
-/** Where openServer finds the database, for errors. */
-export function databaseOrigin({ databaseUrl, dataDir }: ServerOptions): string {
-  if (databaseUrl !== undefined) return 'the database (from --database-url)';
+/** The database that openServer would open, and where its address comes from. */
+export function databaseOrigin(options: ServerOptions): string {
+  if (options.databaseUrl !== undefined) return 'the database (from --database-url)';
   if (databaseUrlFromEnvironment()) return 'the database (from DATABASE_URL)';
-  return `the embedded PostgreSQL in ${dataDir ?? DEFAULT_DATA_FOLDER} (DATABASE_URL is not set)`;
+  return `${databaseName(options)} (DATABASE_URL is not set)`;
+}
+
+/** The database that openServer would open. Called before it, so that a new folder is recognised. */
+export function databaseName({ databaseUrl, dataDir }: ServerOptions): string {
+  if (databaseUrl ?? databaseUrlFromEnvironment()) return 'the database';
+  const folder = resolve(dataDir ?? DEFAULT_DATA_FOLDER);
+  return `${existsSync(folder) ? 'the' : 'a new'} embedded PostgreSQL in ${folder}`;
 }
 
 /** Starts the embedded server of the folder, or joins the process that runs it. */

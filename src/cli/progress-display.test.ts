@@ -77,7 +77,7 @@ describe('the live block', () => {
       '42,310 of 100,000 rows   812 rows/s   ETA 1m 11s   elapsed 52s',
       'done 40,100   not found 1,900   failed 310   assigned 64   pending 57,626',
       'waiting to retry 12',
-      'Errors by group',
+      'Errors by group (attempts, phase, example)',
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
     ]);
@@ -151,7 +151,7 @@ describe('the live block', () => {
     expect(renderProgress(running({ notice: 'slow' }), 80, plain).join('')).not.toContain(ESC);
   });
 
-  it('shows the five largest error groups and how many are left', () => {
+  it('shows the five largest error groups and the command that lists the others', () => {
     const errorGroups = [1, 2, 3, 4, 5, 6, 7].map((n) => group({ count: n, sample: `kind ${n}` }));
     const lines = renderProgress(running({ errorGroups }), 80, plain);
     expect(lines.filter((line) => line.includes('kind')).map((line) => line.trim().split(' ')[0])).toEqual([
@@ -161,7 +161,7 @@ describe('the live block', () => {
       '4',
       '3',
     ]);
-    expect(lines.at(-1)).toBe('  and 2 more groups');
+    expect(lines.at(-1)).toBe('  More groups: rowmill errors 0199a7c2-77aa');
   });
 
   it('cuts a long error text at the width, between characters', () => {
@@ -243,7 +243,7 @@ describe('the summary', () => {
       '  done       97,790   97.8%',
       '  not found   1,900    1.9%',
       '  failed        310    0.3%',
-      'Errors by group',
+      'Errors by group (attempts, phase, example)',
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
     ]);

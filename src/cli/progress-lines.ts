@@ -11,7 +11,10 @@ type ProgressStatus = 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED' |
 interface ProgressErrorGroup {
   signature: string;
   sample: string;
+  /** Failed attempts. */
   count: number;
+  /** Rows that failed for good; 0 if every attempt was or will be retried. */
+  failed?: number;
   phase: string;
 }
 
@@ -100,7 +103,7 @@ export function renderProgress(snapshot: ProgressSnapshot, width: number, option
     ...barLine(snapshot, width),
     ...flowFields([positionField(snapshot), ...paceFields(snapshot)], width),
     ...flowFields(countFields(snapshot), width),
-    ...errorGroupLines(snapshot.errorGroups, width),
+    ...errorGroupLines(snapshot, width),
     ...noticeLines(snapshot),
   ];
   return lines.map((line) => paintLine(line, width, options.color));
@@ -117,7 +120,7 @@ export function renderSummary(snapshot: ProgressSnapshot, width: number, options
     ...flowFields([positionField(snapshot), ...pace], width),
     ...(snapshot.rerun ? [[[`Whole job: ${formatCount(snapshot.total ?? 0)} rows`, 'bold'] as Span]] : []),
     ...countTable(snapshot),
-    ...errorGroupLines(snapshot.errorGroups, width),
+    ...errorGroupLines(snapshot, width),
     ...noticeLines(snapshot),
   ];
   return lines.map((line) => paintLine(line, width, options.color));
@@ -216,24 +219,32 @@ function countTable(snapshot: ProgressSnapshot): Line[] {
   });
 }
 
-function errorGroupLines(groups: readonly ProgressErrorGroup[], width: number): Line[] {
+function errorGroupLines(
+  { errorGroups: groups, jobId }: Pick<ProgressSnapshot, 'errorGroups' | 'jobId'>,
+  width: number,
+): Line[] {
   if (groups.length === 0) return [];
   const sorted = groups.toSorted((a, b) => b.count - a.count);
   const shown = sorted.slice(0, SHOWN_ERROR_GROUPS).map((group) => ({
     count: formatCount(group.count),
     phase: truncateToWidth(printable(group.phase), 14),
-    text: printable(group.sample) || printable(group.signature) || '(no message)',
+    text: `${group.failed === 0 ? 'retried: ' : ''}${printable(group.sample) || printable(group.signature) || '(no message)'}`,
   }));
   const countWidth = Math.max(...shown.map(({ count }) => count.length));
   const phaseWidth = width < PHASE_MIN_WIDTH ? 0 : Math.max(...shown.map(({ phase }) => displayWidth(phase)));
-  const lines: Line[] = [[['Errors by group', 'bold']]];
+  const lines: Line[] = [
+    [
+      ['Errors by group', 'bold'],
+      [' (attempts, phase, example)', 'dim'],
+    ],
+  ];
   for (const { count, phase, text } of shown) {
     const phaseSpan: Line =
       phaseWidth === 0 ? [] : [[`${phase}${' '.repeat(phaseWidth - displayWidth(phase))}  `, 'dim']];
     lines.push([['  '], [count.padStart(countWidth), 'red'], [' × '], ...phaseSpan, [text]]);
   }
-  const left = sorted.length - shown.length;
-  if (left > 0) lines.push([[`  and ${formatCount(left)} more ${left === 1 ? 'group' : 'groups'}`, 'dim']]);
+  if (sorted.length > shown.length)
+    lines.push([[`  More groups: rowmill errors ${printable(jobId)}`, 'dim']]);
   return lines;
 }
 

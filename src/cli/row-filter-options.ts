@@ -1,5 +1,6 @@
 // Options that select rows of a job, for commands that list, export or rerun them.
 import type { Command } from 'commander';
+import { nearestName } from '../core/errors/did-you-mean.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
 import type { RowStatus } from '../core/files/export-row.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
@@ -41,8 +42,10 @@ export function rowFilterOf(
 function phaseOf(job: JobWithPhases, name: string): number {
   const index = job.phases.indexOf(name);
   if (index >= 0) return index;
+  const near = nearestName(name, job.phases);
   throw new RowmillError(
     'EXPORT_INVALID',
     `expected a phase of job ${job.jobId} (${job.phases.join(', ')}), got ${name}`,
+    { hint: near === null ? `Name one of these phases: ${job.phases.join(', ')}.` : `Did you mean ${near}?` },
   );
 }

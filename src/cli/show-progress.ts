@@ -92,6 +92,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
         signature: group.signature,
         sample: group.sample,
         count: group.occurrences,
+        failed: group.failed,
         phase: job.phases[group.phase] ?? String(group.phase),
       })),
       workers,

@@ -9,6 +9,7 @@ import { readHead } from './formats/look-at-file.ts';
 import { identifyBytes, isImageType } from './formats/magic-bytes.ts';
 import type { ImageFile } from './formats/read-images.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile, submitImages } from './submit-file.ts';
+import { unreadableFile } from './unreadable-file.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** The path that means standard input. */
@@ -83,9 +84,6 @@ export async function reading<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${(cause as Error).message}`, {
-      hint: 'Check the path of the file.',
-      cause,
-    });
+    throw unreadableFile(path, cause);
   }
 }

@@ -42,6 +42,7 @@ test('a job that reaches its budget exits with code 4 and prints a command that 
   expect(first.stderr).toContain(
     `Job ${jobId} is paused: ${sentence}; 12 of 20 rows are left. Continue with:`,
   );
+  expect(first.stderr).toContain('The new budget is an estimate from the costs so far.');
   const [command] = printed(first.stderr);
   expect(command).toEqual([
     'run',

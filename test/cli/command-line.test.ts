@@ -143,7 +143,7 @@ test('doctor succeeds on a healthy database and fails on a broken one', async ()
 });
 
 test.each([
-  ['a missing file', ['run', 'pipeline.ts', 'nothing.csv'], 'cannot read nothing.csv'],
+  ['a missing file', ['run', 'pipeline.ts', 'nothing.csv'], 'there is no file nothing.csv'],
   ['a missing pipeline', ['run', 'nothing.ts', 'rows.csv'], 'there is no file nothing.ts'],
   ['an unknown job', ['status', 'ffffffff'], 'there is no job ffffffff'],
   [
@@ -177,7 +177,7 @@ test('the same file is the same job, unless --again asks for a new one', async (
   writeRows(file, ['a,1', `${file},2`]);
   await rowmill(['run', 'pipeline.ts', file]);
   const again = await rowmill(['run', 'pipeline.ts', file, '--out', 'twice-out.jsonl']);
-  expect(again.stderr).toContain('was submitted before');
+  expect(again.stderr).toContain('was submitted before, and its job is finished: no row runs.');
   expect(again.stdout).toContain('2 rows written');
   await rowmill(['run', 'pipeline.ts', file, '--again']);
   expect(await database.query('select 1 from jobs where name = $1', [file])).toHaveLength(2);

@@ -95,7 +95,7 @@ test('inspect reads standard input, a named pipe and a folder of images as run d
   mkdirSync(join(folder, 'tables'));
   writeFileSync(join(folder, 'tables', 'rows.csv'), CSV);
   expect((await rowmill(['inspect', 'tables'])).stderr).toContain('FILE_UNSUPPORTED');
-  expect((await rowmill(['inspect', 'nowhere'])).stderr).toContain('cannot read nowhere');
+  expect((await rowmill(['inspect', 'nowhere'])).stderr).toContain('there is no file nowhere');
 });
 
 test('a folder is refused as the output file before anything runs', async () => {

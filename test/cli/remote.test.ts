@@ -341,7 +341,7 @@ describe('submit and watch', () => {
     });
     expect(await (form.get('file') as File).text()).toBe('n\n1\n2\n');
     const missing = await run('submit', 'nothing.csv', '--pipeline', 'echo');
-    expect(missing.stderr).toContain('cannot read nothing.csv');
+    expect(missing.stderr).toContain('there is no file nothing.csv');
     expect((await run('submit', 'rows.csv', '--pipeline', 'echo', '--params', '[]')).code).toBe(2);
     expect((await run('submit', 'rows.csv')).code).toBe(2);
   });

@@ -44,7 +44,7 @@ test('reruns failed rows, then a corrected one, and status shows what changed', 
   const opened = await rowmill('reprocess', jobId.slice(0, 8));
   expect(opened).toMatchObject({ code: 0, stderr: '' });
   expect(opened.stdout).toContain('run 2: 2 rows waiting to rerun');
-  expect(opened.stdout).toContain(`rowmill run <pipeline> --resume ${jobId}`);
+  expect(opened.stdout).toContain(`rowmill run '<module of shop>' --resume ${jobId}`);
   const ran = await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
   expect(ran.stderr).toContain('Rerun of 2 rows: 2 fixed, 0 newly failed, 0 unchanged');
 
@@ -73,6 +73,8 @@ test.each([
   [['--edits', 'rows.csv'], 'expected line 1 of the edits to be {"seq": …, "input": {…}}, got n'],
   [['--edits', 'missing.jsonl'], 'cannot read missing.jsonl'],
   [['--phase', 'elsewhere'], 'expected a phase of job'],
+  [['--status', 'FAILED'], 'Failed rows have the status ERROR.'],
+  [['--status', 'NOTFOUND'], 'Did you mean NOT_FOUND?'],
 ])('%j is refused with an explanation', async (options, message) => {
   const { stdout } = await rowmill('status', '--json');
   const [job] = JSON.parse(stdout) as { jobId: string }[];

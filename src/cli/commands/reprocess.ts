@@ -8,7 +8,9 @@ import type { InputEdit } from '../../engine/reprocess/check-edits.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
 import { rows } from '../describe-stop.ts';
-import type { TargetOptions } from '../remote/choose-target.ts';
+import { printedCommand } from '../printed-command.ts';
+import { printable } from '../progress-lines.ts';
+import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import { ANY_ATTEMPTS, type ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
@@ -32,7 +34,7 @@ export async function reprocess(prefix: string, options: ReprocessOptions): Prom
     const job = await port.findJob(prefix);
     const opened = await port.reprocess(job.jobId, requestOf(options, job));
     if (options.json) console.log(JSON.stringify({ jobId: job.jobId, ...opened }));
-    else for (const line of describe(job, opened)) console.log(line);
+    else for (const line of describe(job, opened, options)) console.log(line);
     return 0;
   });
 }
@@ -77,13 +79,27 @@ function parseEdit(line: string, number: number): InputEdit {
   throw invalid(`line ${number} of the edits to be {"seq": …, "input": {…}}, got ${line.slice(0, 80)}`);
 }
 
-function* describe(job: ShownJob, { generation, selected, leftOut }: OpenedGeneration): Generator<string> {
+function* describe(
+  job: ShownJob,
+  { generation, selected, leftOut }: OpenedGeneration,
+  where: TargetOptions,
+): Generator<string> {
   yield `Job ${job.jobId}, run ${generation}: ${rows(selected)} waiting to rerun`;
   if (leftOut.permanent > 0)
-    yield `  Left out: ${rows(leftOut.permanent)} with a permanent failure (--include-permanent adds them)`;
+    yield `  Left out: ${rows(leftOut.permanent)} with a permanent failure. ${again('--include-permanent')}`;
   if (leftOut.exhausted > 0)
-    yield `  Left out: ${rows(leftOut.exhausted)} at the attempt limit (--reset-attempts adds them)`;
-  yield `  A running worker takes them. To run them here: rowmill run <pipeline> --resume ${job.jobId}`;
+    yield `  Left out: ${rows(leftOut.exhausted)} at the attempt limit. ${again('--reset-attempts')}`;
+  if (job.state === 'PAUSED') yield '  The job is paused: the rows run after you resume it.';
+  else if (chooseTarget(where).kind === 'api') yield '  A running worker takes them.';
+  else {
+    const words = ['run', `<module of ${printable(job.pipeline)}>`, '--resume', job.jobId, '--follow'];
+    yield `  A running worker takes them. To run them here: ${printedCommand(words, where)}`;
+  }
+}
+
+/** A job that runs cannot be reprocessed, so more rows have to wait for the end of the run. */
+function again(option: string): string {
+  return `To rerun them too, repeat this command with ${option} after this run has finished.`;
 }
 
 function invalid(expected: string): RowmillError {

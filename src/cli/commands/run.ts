@@ -10,7 +10,7 @@ import { checkOutputPath } from '../check-output-path.ts';
 import { changeBudget, continueJob } from '../continue-job.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeColumns, describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
-import { commandsToContinue, describeStop, rows } from '../describe-stop.ts';
+import { rows, stopLines } from '../describe-stop.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
@@ -155,13 +155,16 @@ function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOption
   else if (how === 'stopped')
     say(`Stopped. Nothing is lost. Resume with: ${printedCommand(resume, options)}`);
   else if (how === 'waits') {
-    say(`${describeStop(job)}. Continue with:`);
-    for (const words of commandsToContinue(job, resume)) say(`  ${printedCommand(words, options)}`);
+    for (const line of stopLines(job, resume, options)) say(line);
     console.log(jobId);
-  } else if (counts.ERROR > 0)
-    say(
-      `${rows(counts.ERROR)} failed. List the errors with: ${printedCommand(['errors', jobId], onDatabase(options))}`,
-    );
+  } else if (counts.ERROR > 0) {
+    const where = onDatabase(options);
+    const reprocess = ['reprocess', jobId, '--status', 'ERROR', '--include-permanent'];
+    say(`${rows(counts.ERROR)} failed. List the errors with: ${printedCommand(['errors', jobId], where)}`);
+    say('Rerun them after a correction with:');
+    say(`  ${printedCommand(reprocess, where)}`);
+    say(`  ${printedCommand(resume, options)}`);
+  }
 }
 
 /** Forces the database for a command that might otherwise use a server. */
@@ -206,8 +209,13 @@ async function openJob(
   if (ignoredColumns.length > 0) say(`Not stored: ${ignoredColumns.join(', ')}`);
   for (const warning of source.detected.warnings) say(`note: ${printable(warning)}`);
   if (!created) {
-    say('This file was submitted before: continuing its job (--again creates a new one)');
-    if (isBudgeted(options))
+    const { state } = await rowmill.job(jobId);
+    say(
+      isFinished(state)
+        ? `This file was submitted before, and its job is finished: no row runs. Rerun failed rows with: ${printedCommand(['reprocess', jobId], onDatabase(options))} (--again creates a new job)`
+        : 'This file was submitted before: continuing its job (--again creates a new one)',
+    );
+    if (isBudgeted(options) && !isFinished(state))
       say(
         `note: its budget is unchanged. Change it with: ${printedCommand(['resume', jobId, '--budget', String(options.budget ?? '<amount>')], options)}`,
       );

@@ -1,7 +1,7 @@
 // rowmill watch <job>: shows live progress of a job until it finishes. Ctrl-C leaves the job running.
 import { existsSync } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { commandsToContinue, describeStop } from '../describe-stop.ts';
+import { stopLines } from '../describe-stop.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { type FollowEnd, showProgress, howItIs } from '../show-progress.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -54,9 +54,8 @@ function sayHow({ how, job }: FollowEnd, where: TargetOptions): void {
     console.error(`Job ${jobId} keeps running. Watch it with: ${printedCommand(['watch', jobId], where)}`);
   else if (state === 'FAILED') console.error(`Job ${jobId} failed: ${printable(lastError ?? '')}`);
   else if (how === 'waits') {
-    console.error(`${describeStop(job)}. Continue with:`);
-    for (const words of commandsToContinue(job, ['resume', jobId], chooseTarget(where).kind))
-      console.error(`  ${printedCommand(words, where)}`);
+    for (const line of stopLines(job, ['resume', jobId], where, chooseTarget(where).kind))
+      console.error(line);
   }
 }
 

@@ -47,7 +47,7 @@ export function defineJobCommands(program: Command): void {
     .option('--json', 'JSON output')
     .action(ending(async (options) => (await import('../commands/jobs.ts')).listJobsOf(options)));
 
-  withRowFilter(commandOfBoth('List rows of a job, in file order', 'items <job>', program))
+  withRowFilter(commandOfBoth('List rows of a job, in file order, numbered from 0', 'items <job>', program))
     .option('--limit <n>', 'Maximum number of rows', wholeNumber, 50)
     .option('--json', 'JSON output')
     .action(
@@ -74,7 +74,7 @@ export function defineResultCommands(program: Command): void {
   withRowFilter(
     withSettings(
       commandOfBoth(
-        'Rerun rows of a finished job; by default ERROR and NOT_FOUND',
+        'Rerun rows of a finished job; by default NOT_FOUND, and ERROR unless permanent or invalid',
         'reprocess <job>',
         program,
       ),
@@ -83,7 +83,7 @@ export function defineResultCommands(program: Command): void {
     .option('--all', 'All rows, whatever their status')
     .option('--rows <seqs>', 'Rows by number, counted from 0, such as 0-99,250')
     .option('--edits <file>', 'File with corrected inputs: JSON lines {"seq": 3, "input": {…}}')
-    .option('--include-permanent', 'Include failures of the classes permanent and invalid')
+    .option('--include-permanent', 'Include errors of the classes permanent and invalid')
     .option('--max-attempts <n>', 'Attempts after which a row is left out; not over a server', wholeNumber)
     .option('--reset-attempts', 'Include rows that reached the attempt limit')
     .option('--from <phase>', 'Phase to start at (default: where each row failed)')

@@ -17,6 +17,7 @@ import type { ResourceStatus } from '../../core/limits/resource-status.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
+import { unreadableFile } from '../../ingest/unreadable-file.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
@@ -39,7 +40,8 @@ const MAX_ROWS = 100_000;
 const REFRESH_MS = 500;
 /** Refreshes between two requests for details that events do not contain. */
 const DETAILS_EVERY = 6;
-const TOP_ERRORS = 5;
+/** One more than the display shows, so that it knows whether there are more. */
+const TOP_ERRORS = 6;
 
 export function clientPort(client: Client, description: string): JobPort {
   const job = async (jobId: string) => toShownJob(await client.getJob({ jobId }));
@@ -133,7 +135,7 @@ async function submitOver(
   signal: AbortSignal,
 ) {
   const found = await stat(path).catch((cause: Error) => {
-    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${cause.message}`, { cause });
+    throw unreadableFile(path, cause);
   });
   if (!found.isFile())
     throw new RowmillError('FILE_INVALID', `expected a file, ${path} is a folder, a device or a pipe`, {

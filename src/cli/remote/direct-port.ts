@@ -38,7 +38,8 @@ import {
 } from './job-port.ts';
 
 const REFRESH_MS = 200;
-const TOP_ERRORS = 5;
+/** One more than the display shows, so that it knows whether there are more. */
+const TOP_ERRORS = 6;
 const RECENT_RESOURCES = 20;
 
 export function directPort(rowmill: Rowmill, description: string): JobPort {

@@ -18,11 +18,12 @@ export async function withPort<Result>(
     ]);
     return noteOrigin(`${where} (${target.because})`, () => work(clientPort(clientOf(target), where)));
   }
-  const [{ withRowmill }, { directPort }] = await Promise.all([
+  const [{ withRowmill }, { directPort }, { databaseName }] = await Promise.all([
     import('../with-rowmill.ts'),
     import('./direct-port.ts'),
+    import('../open-server.ts'),
   ]);
-  return noteOrigin(`the database (${target.because})`, () =>
+  return noteOrigin(`${databaseName(options)} (${target.because})`, () =>
     withRowmill(options, (rowmill, server) => work(directPort(rowmill, server.description)), frame),
   );
 }

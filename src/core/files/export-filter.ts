@@ -1,6 +1,7 @@
 // Decides which rows an export includes, based on the row as people see it. SQL statements only narrow down the
 // candidates.
 
+import { nearestName } from '../errors/did-you-mean.ts';
 import { errorSignature } from '../errors/error-signature.ts';
 import { cellText } from './export-columns.ts';
 import type { ExportRow, RowStatus } from './export-row.ts';
@@ -31,9 +32,9 @@ type FilterError = 'EXPORT_INVALID' | 'REPROCESS_INVALID';
 
 /** Throws if the filter is invalid. `code` depends on the operation that uses it. */
 export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXPORT_INVALID'): void {
-  const refuse = (expected: string, got: unknown): never => {
+  const refuse = (expected: string, got: unknown, hint?: string): never => {
     const text = JSON.stringify(got) ?? String(got);
-    throw new RowmillError(code, `expected ${expected}, got ${text.slice(0, 100)}`);
+    throw new RowmillError(code, `expected ${expected}, got ${text.slice(0, 100)}`, hint ? { hint } : {});
   };
   const { statuses, phase, errorGroup, search, seqs } = filter;
   const known = ['statuses', 'phase', 'errorGroup', 'search', 'seqs'];
@@ -44,7 +45,8 @@ export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXP
     if (!Array.isArray(statuses) || statuses.length === 0)
       refuse('statuses to be a list with at least one status', statuses);
     for (const status of statuses) {
-      if (!STATUSES.includes(status)) refuse(`a status to be one of ${STATUSES.join(', ')}`, status);
+      if (!STATUSES.includes(status))
+        refuse(`a status to be one of ${STATUSES.join(', ')}`, status, statusHint(String(status)));
     }
   }
   if (phase !== undefined && !isCount(phase)) refuse('phase to be a number from 0', phase);
@@ -54,6 +56,12 @@ export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXP
     refuse(`search to be text of at most ${MAX_SEARCH_LENGTH} characters`, search);
   }
   if (seqs !== undefined) checkSeqs(seqs, refuse);
+}
+
+function statusHint(unknown: string): string | undefined {
+  if (unknown.toUpperCase() === 'FAILED') return 'Failed rows have the status ERROR.';
+  const near = nearestName(unknown, STATUSES);
+  return near === null ? undefined : `Did you mean ${near}?`;
 }
 
 function checkSeqs(seqs: SeqRanges, refuse: (expected: string, got: unknown) => never): void {

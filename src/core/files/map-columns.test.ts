@@ -79,6 +79,9 @@ describe('columns of a file', () => {
     expect(error.code).toBe('COLUMNS_MISSING');
     expect(error.message).toContain('expected a column for quantity (did you mean "Quantiy"?)');
     expect(error.hint).toContain('--map quantity="Quantiy"');
+    expect(catchError(() => mapColumns(['Quantiy'], [sku, quantity])).hint).toContain(
+      '--map sku=<column> --map quantity="Quantiy"',
+    );
     expect(catchError(() => mapColumns(['a'], [sku])).message).toBe(
       'expected a column for sku; the file has "a"',
     );

@@ -168,12 +168,14 @@ function missing(wanted: { name: string; wanted: string }[], headers: string[]):
   });
   const seen = headers.slice(0, 20).map((header) => JSON.stringify(header));
   const more = headers.length > 20 ? ` and ${headers.length - 20} more` : '';
-  const first = wanted[0]!;
-  const near = nearest(first.wanted, headers);
+  const options = wanted.map(({ name, wanted: header }) => {
+    const near = nearest(header, headers);
+    return `--map ${name}=${near === null ? '<column>' : JSON.stringify(near)}`;
+  });
   return new RowmillError(
     'COLUMNS_MISSING',
     `expected a column for ${lines.join(', ')}; the file has ${seen.join(', ')}${more}`,
-    near === null ? {} : { hint: `If so, map it: --map ${first.name}=${JSON.stringify(near)}` },
+    { hint: `Map the columns, or rename them in the file: ${options.join(' ')}` },
   );
 }
 

@@ -1,7 +1,7 @@
 // Detects the kind of a file by its content, never by its name. Does not unpack: a gzip is reported as a gzip.
 import { open } from 'node:fs/promises';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { FormatOptions, ReadLimits } from '../row-reader.ts';
+import { unreadableFile } from '../unreadable-file.ts';
 import { type BinaryKind, identifyBytes, isImageType } from './magic-bytes.ts';
 import { sniffText, type TextLook } from './sniff-text.ts';
 import { sniffZip, type ZipLook } from './sniff-zip.ts';
@@ -64,10 +64,7 @@ export async function readHead(path: string): Promise<Buffer> {
   try {
     return await readAt(path, 0, 512);
   } catch (cause) {
-    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${(cause as Error).message}`, {
-      hint: 'Check the path of the file.',
-      cause,
-    });
+    throw unreadableFile(path, cause);
   }
 }
 
