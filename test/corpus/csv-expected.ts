@@ -264,7 +264,9 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     preamble: 'Report 2024',
     headers: 'name·age',
     rows: ['3 Ann·31', '4 Bob·42'],
-    warnings: ['The first line was not read as a row.'],
+    warnings: [
+      'The first line was not read as a row: Report 2024. If it is data, change "Skip rows at top" (--skip-lines).',
+    ],
   },
   {
     file: 'preamble-padded.csv',
@@ -272,7 +274,9 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     preamble: 'Sales report,,,\n,,,',
     headers: 'id·product·amount·unit',
     rows: ['4 1·Tea·12·kg', '5 2·Coffee·30·kg'],
-    warnings: ['The first 2 lines were not read as rows.'],
+    warnings: [
+      'The first 2 lines were not read as rows: Sales report,,, / ,,,. If they are data, change "Skip rows at top" (--skip-lines).',
+    ],
   },
   {
     file: 'preamble.csv',
@@ -280,7 +284,9 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     preamble: 'Sales report\nCreated: 2024-03-01',
     headers: 'id·product·amount',
     rows: ['5 1·Tea·12', '6 2·Coffee·30', '7 3·Milk·7'],
-    warnings: ['The first 3 lines were not read as rows.'],
+    warnings: [
+      'The first 3 lines were not read as rows: Sales report / Created: 2024-03-01. If they are data, change "Skip rows at top" (--skip-lines).',
+    ],
   },
   {
     file: 'prose.csv',
@@ -327,7 +333,9 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     preamble: 'sep=;',
     headers: 'id·name',
     rows: ['3 1·Ann, the first', '4 2·Bob'],
-    warnings: ['The first line was not read as a row.'],
+    warnings: [
+      'The first line was not read as a row: sep=;. If it is data, change "Skip rows at top" (--skip-lines).',
+    ],
   },
   {
     file: 'short-rows.csv',

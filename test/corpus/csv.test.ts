@@ -128,4 +128,21 @@ describe('the corpus of CSV files', () => {
     expect(named.length).toBeGreaterThan(20);
     expect(named.filter((name) => !paths.has(name))).toEqual([]);
   });
+
+  it('agrees with the examples of docs/files-csv.md', async () => {
+    const page = readFileSync(new URL('../../docs/files-csv.md', import.meta.url), 'utf8');
+    const table = page.split('## Malformed lines')[1]!.split('\n## ')[0]!;
+    const examples = [...table.matchAll(/^\| `(.+?)` +\| (rejected|a row with a note|a row)\b/gm)];
+    expect(examples.length).toBeGreaterThan(9);
+    for (const [, line, result] of examples) {
+      paths.set('example.csv', join(made, 'example.csv'));
+      const plain = ['id,name,city', '5,Eve,Bonn', '6,Fay,Rome', '7,Gus,Bern', '8,Hal,Wien'];
+      writeFileSync(paths.get('example.csv')!, [...plain, line, '9,Ida,Graz', ''].join('\n'));
+      const { rows } = await read('example.csv', {});
+      const row = rows[4]!;
+      const got = row.kind === 'rejected' ? 'rejected' : row.repair === null ? 'a row' : 'a row with a note';
+      expect([line, got, rows.length]).toEqual([line, result, 6]);
+    }
+    paths.delete('example.csv');
+  });
 });

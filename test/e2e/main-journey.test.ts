@@ -125,7 +125,7 @@ test('a messy file is mapped, run, watched, corrected, and downloaded as the gri
   // it is counted only on request.
   await page.getByRole('button', { name: 'Retry 1 row…' }).click();
   const question = page.getByRole('dialog', { name: 'Retry unsuccessful rows?' });
-  await question.getByText('1 row skipped: 1 permanent failure.').waitFor();
+  await question.getByText('1 row is not retried: it would fail again. Correct it first.').waitFor();
   await question.getByRole('button', { name: 'Retry 1 row' }).waitFor();
   await question.getByLabel('Include permanent failures').check();
   await question.getByRole('button', { name: 'Retry 2 rows' }).waitFor();

@@ -152,11 +152,11 @@ test('a job paused by its budget gets more and resumes', async () => {
   expect(await whole.inputValue()).toBe('3');
   await whole.fill('lots');
   await page.getByText('Enter an amount, e.g. 12.50').waitFor();
-  expect(await page.getByRole('button', { name: /^(Set to|Remove limit)/ }).isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Save and resume' }).isDisabled()).toBe(true);
   await whole.fill('20');
   await page.getByText('Allows 17 more.').waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Set to 20 and resume' }).click();
+  await page.getByRole('button', { name: 'Save and resume' }).click();
   await rowmill.whenFinished(jobId);
   await page.getByText('Finished', { exact: true }).waitFor();
   const audit = await database.query<{ action: string }>(

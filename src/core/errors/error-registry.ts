@@ -117,7 +117,7 @@ export const ERROR_REGISTRY = {
   ITEM_INVALID: { status: 400, hint: 'Pass a JSON object that PostgreSQL can store.' },
   FILE_INVALID: {
     status: 400,
-    hint: 'Correct the file and submit it again. See docs/files.md for the supported formats.',
+    hint: 'Correct the file and submit it again. Supported: CSV, XLSX, JSON lines, JSON arrays, lists of URLs, and images.',
   },
   FILE_UNSUPPORTED: {
     status: 415,
@@ -132,7 +132,7 @@ export const ERROR_REGISTRY = {
     status: 400,
     hint: 'Send the file again. None of it was stored.',
   },
-  FILE_OPTION_INVALID: { status: 400, hint: 'Correct the option. See docs/files.md for all file options.' },
+  FILE_OPTION_INVALID: { status: 400, hint: 'Correct the option, or leave it out to have it detected.' },
   COLUMNS_MISSING: {
     status: 400,
     hint: 'Map the columns with --map field=column, or rename them in the file.',

@@ -28,6 +28,8 @@ async function problemOf(change: Record<string, unknown>): Promise<string> {
 it.each([
   [{ price: undefined }, 'price: expected a number, got nothing'],
   [{ price: 'n/a' }, 'price: expected a number, got "n/a"'],
+  [{ price: '29,50' }, 'price: expected a number, got "29,50"; write decimals with a point: "29.50"'],
+  [{ price: '1,000' }, 'price: expected a number, got "1,000"'],
   [{ price: null }, 'price: expected a number, got null'],
   [{ pieces: 1.5 }, 'pieces: expected a whole number, got 1.5'],
   [{ pieces: 0 }, 'pieces: expected at least 1, got 0'],

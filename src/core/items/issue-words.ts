@@ -80,7 +80,20 @@ export function issueWords(
   if ((issue as Issue).code === 'unrecognized_keys' || value === '') return `expected ${expected}`;
   // If the type is right, for example text that is too short, naming the type adds nothing.
   const isOfKind = !options.showsValue && (issue as Issue).code !== 'invalid_type' && value !== undefined;
-  return isOfKind ? `expected ${expected}` : `expected ${expected}, got ${got}`;
+  if (isOfKind) return `expected ${expected}`;
+  return `expected ${expected}, got ${got}${options.showsValue ? decimalWords(issue, value) : ''}`;
+}
+
+const DECIMAL_COMMA = /^[+-]?\d{1,15},\d{1,15}$/;
+/** 1,000 is more likely a thousand than one. */
+const THOUSANDS = /^[+-]?[1-9]\d{0,2},\d{3}$/;
+
+/** Advice for a number with a decimal comma. */
+function decimalWords({ expected }: Issue, value: unknown): string {
+  if (expected !== 'number' || typeof value !== 'string') return '';
+  const text = value.trim();
+  if (!DECIMAL_COMMA.test(text) || THOUSANDS.test(text)) return '';
+  return `; write decimals with a point: ${valueWords(text.replace(',', '.'))}`;
 }
 
 function expectedWords(issue: Issue): string | null {

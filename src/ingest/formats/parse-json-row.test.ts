@@ -105,9 +105,11 @@ describe('an object', () => {
 
 describe('a row is rejected', () => {
   it.each([
-    ['nonsense', 'not JSON: '],
-    ['{"a":1', 'not JSON: '],
-    ['{"a":1,}', 'not JSON: '],
+    ['nonsense', 'not valid JSON: '],
+    ['{"a":', 'not valid JSON: it ends before its last bracket or quote'],
+    ['{"a":"x', 'not valid JSON: it ends before its last bracket or quote'],
+    ['{"a":1', 'not valid JSON: '],
+    ['{"a":1,}', 'at character 8'],
     ['null', 'expected a JSON object, got null'],
     ['[1]', 'expected a JSON object, got an array'],
     ['"text"', 'expected a JSON object, got a string'],

@@ -40,12 +40,22 @@ export function parseJsonValues(text: string, limits: RowLimits): JsonValues {
   return reason === null ? { ok: true, values: value, repair } : { ok: false, reason };
 }
 
+/** Without the position in the file: the parser only knows the text of one row. */
+function parseErrorWords(message: string): string {
+  if (/^(Unexpected end of JSON|Unterminated string)/.test(message))
+    return 'it ends before its last bracket or quote';
+  const words = message.slice(0, MAX_REASON_LENGTH).toWellFormed();
+  const position = / in JSON at position (\d+)/.exec(words);
+  if (position === null) return words;
+  return `${words.slice(0, position.index)} at character ${Number(position[1]) + 1}`;
+}
+
 function parseExact(text: string): JsonResult<{ value: unknown }> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { ok: false, reason: `not JSON: ${(error as Error).message.slice(0, MAX_REASON_LENGTH)}` };
+    return { ok: false, reason: `not valid JSON: ${parseErrorWords((error as Error).message)}` };
   }
   if (value === null || typeof value !== 'object') return { ok: true, value, repair: null };
   if (nestsDeeperThan(text, MAX_DEPTH)) {

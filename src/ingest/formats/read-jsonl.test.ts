@@ -64,7 +64,7 @@ describe('JSON lines', () => {
   it('are rejected with their text if they are not objects, and reading continues', async () => {
     expect(await read('{"a":1}\n{"a":\n[1]\n{"a":2}\n')).toEqual([
       object(1, { a: 1 }),
-      { kind: 'rejected', line: 2, raw: '{"a":', reason: expect.stringContaining('not JSON') },
+      { kind: 'rejected', line: 2, raw: '{"a":', reason: expect.stringContaining('not valid JSON') },
       { kind: 'rejected', line: 3, raw: '[1]', reason: 'expected a JSON object, got an array' },
       object(4, { a: 2 }),
     ]);

@@ -400,7 +400,7 @@ describe('the sheet', () => {
     expect(headers).toEqual(['a']);
     expect(detected).toMatchObject({ sheet: 'First', sheets: ['Hidden', 'Empty', 'First', '2024', 'Blank'] });
     expect(detected.warnings).toEqual([
-      'Only the sheet "First" is read. Other sheets with data: "Hidden" (hidden), "2024".',
+      'Only the sheet "First" is read. Other sheets with data: "Hidden" (hidden), "2024". To run one, create another job from this file and choose its sheet (--sheet on the command line).',
     ]);
   });
 

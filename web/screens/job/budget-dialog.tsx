@@ -1,4 +1,4 @@
-// Changes the budget of a job, while it runs or after it paused for money. The button names the new limit.
+// Changes the budget of a job, while it runs or after it paused for money.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
@@ -84,8 +84,7 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
             kind="primary"
             disabled={isBusy || next.max === undefined || next.perItem === undefined}
           >
-            {next.max == null ? 'Remove limit' : `Set to ${formatCost(next.max)}`}
-            {isPaused && resume && ' and resume'}
+            {isPaused && resume ? 'Save and resume' : 'Save'}
           </Button>
         </div>
       </form>

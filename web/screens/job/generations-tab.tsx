@@ -99,7 +99,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
           )}
           {left.map(([why, count]) => (
             <span key={why}>
-              {formatCount(count)} skipped ({SKIPPED_WORDS[why] ?? why})
+              {formatCount(count)} left out ({LEFT_OUT_WORDS[why] ?? why})
             </span>
           ))}
         </p>
@@ -108,8 +108,8 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
   );
 }
 
-const SKIPPED_WORDS: Record<string, string> = {
-  permanent: 'permanent failures',
+const LEFT_OUT_WORDS: Record<string, string> = {
+  permanent: 'would fail again',
   exhausted: 'over the retry limit',
 };
 

@@ -245,7 +245,7 @@ function Edits({ item }: { item: ItemDetail }) {
   return (
     <Part title="Original input">
       <p className="text-[13px] text-muted">
-        Edited {item.edits.length === 1 ? 'once' : `${item.edits.length} times`}, last{' '}
+        Edited {item.edits.length === 1 ? 'once,' : `${item.edits.length} times, last`}{' '}
         <RelativeTime at={item.edits.at(-1)!.editedAt} />.
       </p>
       <ValueList value={item.originalInput} />

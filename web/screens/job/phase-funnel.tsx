@@ -63,7 +63,11 @@ function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean })
             </span>
           </Fragment>
         ))}
-        {phase.retried > 0 && <span>{formatCount(phase.retried)} retries</span>}
+        {phase.retried > 0 && (
+          <span>
+            {formatCount(phase.retried)} {phase.retried === 1 ? 'retry' : 'retries'}
+          </span>
+        )}
       </p>
     </li>
   );

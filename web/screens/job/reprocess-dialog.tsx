@@ -58,7 +58,7 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
   const preview = useReprocessPreview(job, request);
   const rows = preview?.selected;
   const words = rows === undefined ? 'rows' : `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`;
-  const leftOut = preview && leftOutWords(preview.leftOut);
+  const leftOut = preview && leftOutWords(verb, preview.leftOut);
   const each = costPerRow(job);
   const run = async () => {
     setBusy(true);
@@ -68,7 +68,7 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
         ...request,
         ifGeneration: generation,
       });
-      const others = leftOutWords(left);
+      const others = leftOutWords(verb, left);
       say(
         `${doing} ${formatCount(selected)} ${selected === 1 ? 'row' : 'rows'}${others === null ? '' : `. ${others}`}`,
       );
@@ -99,13 +99,13 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
       </p>
       <CheckField
         label="Include permanent failures"
-        hint="Invalid input, or rejected by the pipeline."
+        hint="Invalid input, or rejected by the pipeline: they fail again unless the pipeline changed."
         checked={includePermanent}
         onChange={(event) => setPermanent(event.target.checked)}
       />
       <CheckField
         label="Include rows over the retry limit"
-        hint="Skipped by default to avoid wasted cost."
+        hint="Left out by default to avoid wasted cost."
         checked={resetAttempts}
         onChange={(event) => setReset(event.target.checked)}
       />

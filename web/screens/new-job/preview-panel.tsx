@@ -6,6 +6,7 @@ import { FailureNote } from '../../components/failure-note.tsx';
 import { Section } from '../../components/section.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { type ColumnChoice, missingRequired, type Preview, withoutProblemsOf } from './column-choices.ts';
+import { checkWords } from './check-words.ts';
 import { MapColumns } from './map-columns.tsx';
 import { PreviewRows } from './preview-rows.tsx';
 import { ReadingOptions } from './reading-options.tsx';
@@ -101,13 +102,15 @@ function Seen({
   );
 }
 
-function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChecked: boolean }) {
-  if (looked.rows === 0) return null;
-  const rows = `${formatCount(looked.rows)} ${looked.rows === 1 ? 'row' : 'rows'}`;
-  const of = looked.wholeFile
-    ? `Checked ${looked.rows === 1 ? '' : 'all '}${rows}`
+function LookedAt({ preview, isChecked }: { preview: Preview; isChecked: boolean }) {
+  const { checked } = preview;
+  if (checked.rows === 0) return null;
+  const rows = `${formatCount(checked.rows)} ${checked.rows === 1 ? 'row' : 'rows'}`;
+  const of = checked.wholeFile
+    ? `Checked ${checked.rows === 1 ? '' : 'all '}${rows}`
     : `Checked the first ${rows}`;
-  if (looked.withProblems === 0)
+  const words = checkWords(preview);
+  if (words.length === 0)
     return (
       <p className="flex items-center gap-2 text-good">
         <CircleCheck size={16} className="shrink-0" aria-hidden /> {of}:{' '}
@@ -116,24 +119,18 @@ function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChec
     );
   return (
     <p className="flex items-start gap-2 text-warn">
-      <TriangleAlert size={16} className="mt-0.5 shrink-0" aria-hidden /> {of}:{' '}
-      {formatCount(looked.withProblems)} {looked.withProblems === 1 ? 'has a problem' : 'have problems'}. Rows
-      that can't run are marked failed at no cost; you can fix them later.
+      <TriangleAlert size={16} className="mt-0.5 shrink-0" aria-hidden /> {of}: {words.join(' ')}
     </p>
   );
 }
 
-/** Rows that cannot run, including rows that are not shown. */
+/** Why rows cannot run, including rows that are not shown. */
 function RefusedRows({ checked }: { checked: Preview['checked'] }) {
   const count = checked.refused + checked.rejected;
   if (count === 0) return null;
-  const of = `${checked.wholeFile ? 'all' : 'the first'} ${formatCount(checked.rows)} rows`;
   return (
     <div className="text-[13px]">
-      <p>
-        {formatCount(count)} of {of} can't run
-        {checked.reasons.length < count ? ', for example:' : ':'}
-      </p>
+      <p>{checked.reasons.length < count ? 'The first reasons:' : 'Reasons:'}</p>
       <ul className="list-disc pl-5 text-muted">
         {checked.reasons.map(({ line, reason }) => (
           <li key={line}>

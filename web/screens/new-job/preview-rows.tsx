@@ -73,7 +73,7 @@ function PreviewRow({
         </th>
         {input === null ? (
           <td colSpan={Math.max(1, columns.length)} className="px-2.5 py-1.5 text-muted">
-            {problems.length > 0 ? 'This line will be skipped.' : 'Too long to preview.'}
+            {problems.length > 0 ? 'This line will be left out.' : 'Too long to preview.'}
           </td>
         ) : (
           columns.map(({ field }) => (

@@ -84,7 +84,7 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
         )}
         {isCsv && (
           <SelectField
-            label="Separator"
+            label="Delimiter"
             value={chosen('delimiter')}
             onChange={({ target }) => set('delimiter', read(target.value))}
             choices={[auto(wordsOf(DELIMITERS, csv.delimiter ?? '')), ...DELIMITERS]}

@@ -30,6 +30,7 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** Fewer NUL characters than this are noted with their rows only. */
 const MANY_NULS = 20;
 const MAX_PREAMBLE_LENGTH = 10_000;
+const MAX_SHOWN_PREAMBLE = 100;
 
 /** `path`: a local, uncompressed file. */
 export async function openCsv(path: string, options: FormatOptions, limits: ReadLimits): Promise<RowReader> {
@@ -203,13 +204,23 @@ function shiftWarnings(shifted: number, count: number): string[] {
   ];
 }
 
+function preambleWords(preamble: string): string {
+  const lines = preamble.slice(0, MAX_PREAMBLE_LENGTH).split(/[\r\n]/);
+  const text = lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' / ');
+  return text.length > MAX_SHOWN_PREAMBLE ? `${text.slice(0, MAX_SHOWN_PREAMBLE - 1).toWellFormed()}…` : text;
+}
+
 function dialectWarnings({ delimiter, skipLines, preamble, quotesAreText }: DetectedDialect): string[] {
   const warnings: string[] = [];
   if (preamble !== '') {
+    const text = preambleWords(preamble);
     warnings.push(
       skipLines === 1
-        ? 'The first line was not read as a row.'
-        : `The first ${skipLines} lines were not read as rows.`,
+        ? `The first line was not read as a row: ${text}. If it is data, change "Skip rows at top" (--skip-lines).`
+        : `The first ${skipLines} lines were not read as rows: ${text}. If they are data, change "Skip rows at top" (--skip-lines).`,
     );
   }
   if (delimiter === '') warnings.push('No delimiter was found: every line is one cell.');

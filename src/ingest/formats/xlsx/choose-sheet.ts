@@ -90,6 +90,6 @@ export async function warnOfOthers(
   }
   if (names.length === 0) return [];
   return [
-    `Only the sheet ${JSON.stringify(chosen.name)} is read. Other sheets with data: ${names.join(', ')}.`,
+    `Only the sheet ${JSON.stringify(chosen.name)} is read. Other sheets with data: ${names.join(', ')}. To run one, create another job from this file and choose its sheet (--sheet on the command line).`,
   ];
 }

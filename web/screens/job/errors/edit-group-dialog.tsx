@@ -47,7 +47,7 @@ export function EditGroupDialog({ job, group, onClose }: GroupDialogProps) {
       await queries.invalidateQueries({ queryKey: ['job', jobId] });
     });
   return (
-    <Dialog open onClose={onClose} title="Bulk edit and retry">
+    <Dialog open onClose={onClose} title="Edit a field and retry">
       <div className="flex flex-col gap-4">
         {planned ? (
           <Planned
