@@ -44,7 +44,7 @@ async function fill() {
     [jobId, task.items],
   );
   await client.query(
-    `insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, handler_ms, result)
      select $1, n, 1, 0, 1, 'DONE', 12, jsonb_build_object('price', n * 0.01, 'currency', 'EUR', 'shop', 'shop ' || n % 50)
      from generate_series(0, $2::int - 1) n`,
     [jobId, task.items],

@@ -121,7 +121,7 @@ const scattered = (seq, entities) => (seq * 7919) % entities;
 /** Finishes a job with SQL, as its flushes would, with a contribution per item if `countsOver` is not 0. */
 async function endAll(jobId, items, countsOver) {
   await statement(
-    `insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, handler_ms, result)
      select $1, n, 1, 0, 1, 'DONE', 1, '{"ok":true}' from generate_series(0, $2::bigint - 1) n`,
     [jobId, items],
   );

@@ -106,7 +106,7 @@ async function addResults() {
   const startedMs = performance.now();
   await withClient(async (client) => {
     await client.query(
-      `insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result)
+      `insert into result_rows (job_id, seq, generation, phase, attempt, status, handler_ms, result)
        select job_id, seq, 1, 0, 1, 'DONE', 1.5,
               jsonb_build_object('price', seq % 1000 / 10.0, 'shop', 'shop ' || seq % 300, 'url', 'https://shop.example/' || seq)
        from items where job_id = $1`,

@@ -202,7 +202,7 @@ describe('readRows', () => {
       [jobId, items],
     );
     await database.query(
-      `insert into results (job_id, seq, generation, phase, attempt, status, error_class, error)
+      `insert into result_rows (job_id, seq, generation, phase, attempt, status, error_class, error)
        select $1, n, 1, 0, 1, case when n % 10000 = 0 then 'ERROR' else 'DONE' end::item_status, null, null
        from generate_series(0, $2::int - 1) as n`,
       [jobId, items],

@@ -165,7 +165,7 @@ test('logs a pause, a cancellation, a rescued lease and a buffer that fills up',
   const calm = contextOf(rowmill).events.next('buffer.changed', ({ to }) => to === 'calm');
   const full = contextOf(rowmill).events.next('buffer.changed', ({ to }) => to === 'full');
   await database.query('begin');
-  await database.query('lock table results in exclusive mode');
+  await database.query('lock table result_rows in exclusive mode');
   const second = await rowmill.submit(
     pipeline,
     Array.from({ length: 10 }, (_, n) => ({ n })),

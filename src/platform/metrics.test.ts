@@ -123,7 +123,7 @@ test('the buffer fills while the database accepts no flush, and a full buffer is
   const full = worker.events.next('buffer.changed', ({ to }) => to === 'full');
   const drained = worker.events.next('buffer.changed', ({ to }) => to === 'calm');
   await database.query('begin');
-  await database.query('lock table results in exclusive mode');
+  await database.query('lock table result_rows in exclusive mode');
   const jobId = await rowmill.submit(
     pipeline,
     Array.from({ length: 10 }, (_, n) => ({ n })),

@@ -45,8 +45,9 @@ const WORK_TABLES = [
   'resource_overrides',
   'resource_samples',
   'resources',
+  'result_blocks',
   'result_columns',
-  'results',
+  'result_rows',
   'source_files',
   'spans',
   'stage_outputs',
@@ -61,6 +62,8 @@ export function privilegesOn(
 ): { [API_ROLE]: string; [WORKER_ROLE]: string | null } | undefined {
   if (table === 'cursor_keys') return { [API_ROLE]: 'select', [WORKER_ROLE]: null };
   if (table === 'audit') return { [API_ROLE]: 'select, insert', [WORKER_ROLE]: 'insert' };
+  // A view.
+  if (table === 'results') return { [API_ROLE]: 'select', [WORKER_ROLE]: 'select' };
   if (table === 'rowmill_migrations') return { [API_ROLE]: 'select', [WORKER_ROLE]: 'select' };
   // Workers delete old events, except those that webhooks have not taken yet.
   if (table === 'webhook_intake') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select' };
@@ -115,7 +118,8 @@ async function makeRole(client: pg.Client, role: string): Promise<void> {
 
 async function grantTables(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ schema: string; name: string }>(
-    `select schemaname as schema, tablename as name from pg_tables where schemaname = current_schema() order by tablename`,
+    `select table_schema as schema, table_name as name from information_schema.tables
+     where table_schema = current_schema() order by table_name`,
   );
   const schema = pg.escapeIdentifier(rows[0]?.schema ?? 'public');
   await client.query(`grant usage on schema ${schema} to ${API_ROLE}, ${WORKER_ROLE}`);

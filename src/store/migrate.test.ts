@@ -69,7 +69,9 @@ describe('the migrations of Rowmill', () => {
     const before = await query('select * from rowmill_migrations order by version');
     expect(await migrate(url)).toEqual({ applied: [], version: names.length });
     expect(await query('select * from rowmill_migrations order by version')).toEqual(before);
-    expect(await tables()).toEqual(expect.arrayContaining(['items', 'jobs', 'ledger', 'results', 'spans']));
+    expect(await tables()).toEqual(
+      expect.arrayContaining(['items', 'jobs', 'ledger', 'result_rows', 'spans']),
+    );
     await checkMigrated(url);
   });
 

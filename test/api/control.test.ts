@@ -254,7 +254,7 @@ test('the scope job reruns failed rows, and does not pay for DONE rows again', a
   await database.query('delete from spans where job_id = $1', [jobId]);
   await database.query(
     `with ended as (
-       insert into results (job_id, seq, generation, phase, attempt, status, error_class)
+       insert into result_rows (job_id, seq, generation, phase, attempt, status, error_class)
        select $1, n, 1, 0, 1, s.status::item_status, case when s.status = 'ERROR' then 'timeout' end
        from unnest(array['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED']) with ordinality as s(status, o),
          lateral (select o - 1 as n) x

@@ -199,7 +199,7 @@ describe('rows by their current status', () => {
       [busy],
     );
     await database.query(
-      `update results set finished_at = now() - interval '2 hours' - seq * interval '1 minute' where job_id = $1`,
+      `update result_rows set finished_at = now() - interval '2 hours' - seq * interval '1 minute' where job_id = $1`,
       [busy],
     );
     return busy;

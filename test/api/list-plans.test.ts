@@ -90,7 +90,7 @@ async function fill(job: string): Promise<void> {
     [job, ITEMS],
   );
   await database.query(
-    `insert into results (job_id, seq, generation, phase, attempt, status, result, error, error_class)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, result, error, error_class)
      select $1, n, 1, 0, 1, (case when n % 20 = 0 then 'ERROR' else 'DONE' end)::item_status,
        jsonb_build_object('n', n), case when n % 20 = 0 then 'broken' end, case when n % 20 = 0 then 'permanent' end
      from generate_series(0, $2 - 1 - 1000) n`,

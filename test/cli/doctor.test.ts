@@ -149,7 +149,7 @@ test('finds a cancellation that stopped halfway, and a cancelled job with the wr
     'one summary': ['the job is CANCELLED and its summary says DONE'],
   });
   await database.query('delete from summaries where job_id = $1', [jobId]);
-  await database.query('delete from results where job_id = $1', [jobId]);
+  await database.query('delete from result_rows where job_id = $1', [jobId]);
   expect(Object.keys(await problems())).toEqual(['coverage', 'truth', 'one summary']);
 });
 

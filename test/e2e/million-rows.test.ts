@@ -44,7 +44,7 @@ beforeAll(async () => {
     ],
   );
   await database.query(
-    `insert into results (job_id, seq, generation, phase, attempt, status, result, error, error_class)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, result, error, error_class)
      select $1, n, 1, 0, 1, (case when n % $3 = 7 then 'ERROR' else 'DONE' end)::item_status,
        case when n % $3 = 7 then null else jsonb_build_object('price', n % 100) end,
        case when n % $3 = 7 then 'no price for product ' || n end, case when n % $3 = 7 then 'permanent' end

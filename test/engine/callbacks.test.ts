@@ -160,7 +160,7 @@ describe('onItemError', () => {
       [jobId],
     );
     await database.query(
-      `insert into results (job_id, seq, generation, phase, attempt, status, error_class, error)
+      `insert into result_rows (job_id, seq, generation, phase, attempt, status, error_class, error)
        select $1, n, 1, 0, 1, (case when n % 2 = 0 then 'ERROR' else 'DONE' end)::item_status, 'permanent', 'bad ' || n
        from generate_series(0, 499) n`,
       [jobId],

@@ -24,7 +24,7 @@ async function fill(): Promise<void> {
     [jobId, ITEMS],
   );
   await database.query(
-    `insert into results (job_id, seq, generation, phase, attempt, status, signature)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, signature)
      select $1, n, 1, 0, 1, (case when n % 2 = 0 then 'ERROR' else 'DONE' end)::item_status, case when n % 2 = 0 then 's' || n % 50 end
      from generate_series(0, $2 - 1) n where n % 4 <> 3`,
     [jobId, ITEMS],

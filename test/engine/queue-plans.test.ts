@@ -65,7 +65,7 @@ async function fill(): Promise<void> {
     [jobId, token, LEASED, 2 * ROWS],
   );
   await fillWith(
-    `insert into results (job_id, seq, generation, phase, attempt, status, signature, error_class)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, signature, error_class)
      select $1, n, 1, 0, 1, 'ERROR', 's' || n % 50, 'timeout' from generate_series(0, $2::bigint - 1) n`,
   );
   await fillWith(

@@ -619,7 +619,7 @@ async function endedJob(items: number): Promise<string> {
   await database.query(
     `with gone as (delete from spans where job_id = $1),
      ended as (
-       insert into results (job_id, seq, generation, phase, attempt, status, result)
+       insert into result_rows (job_id, seq, generation, phase, attempt, status, result)
        select $1, seq, 1, 0, 1, 'DONE', '{}' from items where job_id = $1
      ),
      booked as (

@@ -67,7 +67,7 @@ test.each([
   ['a job that miscounts its items', 'update jobs set item_count = 8', 'says item_count 8 and has 9'],
   [
     'a result without an item',
-    `insert into results (job_id, seq, generation, phase, attempt, status) select job_id, 99, 1, 0, 1, 'DONE' from jobs`,
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status) select job_id, 99, 1, 0, 1, 'DONE' from jobs`,
     'result of item 99',
   ],
   ['a ledger that counts too much', 'update ledger set done = done + 1', 'truth: the ledger says 3 DONE'],
@@ -90,7 +90,7 @@ test.each([
   ['a finished job with spans', `update jobs set state = 'FINALIZING'`, 'is FINALIZING and has spans'],
 ])('an open job with %s is reported', async (_what, damage, violation) => {
   const { jobId } = await openJob();
-  await client.query('delete from results where job_id <> $1', [jobId]);
+  await client.query('delete from result_rows where job_id <> $1', [jobId]);
   await client.query('delete from ledger where job_id <> $1', [jobId]);
   await client.query(damage);
   expect((await checkInvariants(client, jobId)).join('\n')).toContain(violation);

@@ -623,7 +623,7 @@ describe('a reprocess and the services', () => {
           `with cut as (
              update spans set items = '{[4,5)}', item_count = 1, crashes = 2, expires_at = now() - interval '1 second' where job_id = $1
            ), ended as (
-             insert into results (job_id, seq, generation, phase, attempt, status)
+             insert into result_rows (job_id, seq, generation, phase, attempt, status)
              select $1, seq, 1, 1, 1, 'DONE' from generate_series(0, 3) seq
            )
            insert into ledger (job_id, entry_id, generation, phase, done) values ($1, gen_random_uuid(), 1, 1, 4)`,

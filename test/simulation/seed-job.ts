@@ -77,7 +77,7 @@ export async function seedJob(
        insert into stage_outputs (job_id, seq, generation, phase, output_bytes, output)
        select $1, seq, 1, 0, 2, '{}' from placed where phase = 1 returning 1
      ), ended as (
-       insert into results (job_id, seq, generation, phase, attempt, status)
+       insert into result_rows (job_id, seq, generation, phase, attempt, status)
        select $1, i.seq, 1, 0, 1, 'DONE' from items i
        where i.job_id = $1 and not exists (select from placed p where p.seq = i.seq) returning 1
      )

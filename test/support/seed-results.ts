@@ -20,7 +20,7 @@ export async function seedResults(
   results: SeededResult[],
 ): Promise<void> {
   await database.query(
-    `insert into results (job_id, seq, generation, phase, attempt, status, error_class, error, result)
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status, error_class, error, result)
      select $1, r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.error, r.result
      from jsonb_to_recordset($2::jsonb) as r(seq bigint, generation int, phase smallint, attempt smallint,
        status item_status, error_class text, error text, result jsonb)`,

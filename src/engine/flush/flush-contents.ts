@@ -1,15 +1,23 @@
 // The contents of a flush: COPY lines, spans and counts, from the outcomes of leases that are still held.
 import { errorSignature } from '../../core/errors/error-signature.ts';
+import type { Transaction } from '../../platform/database.ts';
 import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
 import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import type { NewChild } from '../../store/commands/items/insert-children.ts';
 import { countStatus, emptyLedgerCounts } from '../../store/commands/results/insert-ledger-entry.ts';
+import { insertResultBlocks } from '../../store/commands/results/insert-result-blocks.ts';
+import type { DoneRow } from '../../store/commands/results/record-done.ts';
+import type { ResultBlock } from '../../store/commands/results/result-block.ts';
 import { addToGroup, type ErrorGroupDelta } from '../../store/commands/results/upsert-error-groups.ts';
 import type { CountedItem } from '../counters/count-contributions.ts';
 import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
 import { NextSpans } from './next-spans.ts';
+import { ResultBlocks } from './result-blocks.ts';
 
 const LAST_PHASE = 32_767;
+
+/** More rows than this are written faster by COPY. */
+const PLAIN_ROWS = 200;
 
 /** Sorts the skip-reason column after all result columns. */
 export const BEHIND_RESULTS = 1_000_000;
@@ -17,7 +25,7 @@ export const BEHIND_RESULTS = 1_000_000;
 export class FlushContents {
   readonly counts = emptyLedgerCounts();
   readonly groups = new Map<string, ErrorGroupDelta>();
-  readonly lines: OutcomeLines;
+  readonly #lines: OutcomeLines;
   readonly spans: NextSpans;
   /** Result columns by name, with their positions. */
   readonly columns = new Map<string, number>();
@@ -25,39 +33,59 @@ export class FlushContents {
   readonly counted: CountedItem[] = [];
   readonly ranAgain: RanAgain[] = [];
   readonly lostTokens: string[] = [];
+  readonly blocks: ResultBlock[] = [];
+  /** DONE results that are in no block, if the flush has only such. */
+  readonly doneRows: DoneRow[] = [];
   recorded = 0;
-  /** At least one of the leases has no items left. */
-  hasEmptied = false;
-  readonly #phase: number;
+  readonly #batch: FlushBatch;
   readonly #withCost: boolean;
   /** Items may have contributed to counters in an earlier generation. */
   readonly #takesBack: boolean;
 
   constructor(batch: FlushBatch, takesBack: boolean) {
-    this.#phase = batch.phase;
+    this.#batch = batch;
     this.#withCost = hasCosts(batch);
     this.#takesBack = takesBack;
-    this.lines = new OutcomeLines(batch, this.#withCost);
+    this.#lines = new OutcomeLines(batch, this.#withCost);
     this.spans = new NextSpans(batch.phase);
   }
 
-  /** `isEmpty`: the lease has no items left; undefined if it is no longer held. */
-  add(lease: LeaseOutcomes, isEmpty: boolean | undefined): void {
-    const { outcomes, token } = lease;
-    if (isEmpty === undefined) {
-      this.counts.fenced += outcomes.length;
-      if (this.#withCost) this.counts.fencedCost += sumCost(outcomes);
-      this.lostTokens.push(token);
-      return;
-    }
-    this.hasEmptied ||= isEmpty;
+  /** Only items that are DONE, few of them outside of blocks: one statement stores it. */
+  get isPlain(): boolean {
+    const { counts, children, counted, ranAgain, columns } = this;
+    const others = children.length + counted.length + ranAgain.length + columns.size;
+    return counts.done === this.recorded && others === 0 && this.doneRows.length <= PLAIN_ROWS;
+  }
+
+  add(lease: LeaseOutcomes): void {
+    const { outcomes, attempt } = lease;
     this.recorded += outcomes.length;
     if (this.#withCost) this.counts.cost += sumCost(outcomes);
     for (const outcome of outcomes) this.#addOutcome(lease, outcome);
+    const { blocks, rows } = new ResultBlocks(outcomes, attempt + 1, this.#withCost);
+    for (const block of blocks) this.blocks.push(block);
+    for (const { seq, handlerMs, cost = null, json } of rows)
+      this.doneRows.push({ seq, attempt: attempt + 1, handlerMs, cost, json });
+  }
+
+  /** Outcomes of a lease that is no longer held are only counted. */
+  addLost({ outcomes, token }: LeaseOutcomes): void {
+    this.counts.fenced += outcomes.length;
+    if (this.#withCost) this.counts.fencedCost += sumCost(outcomes);
+    this.lostTokens.push(token);
+  }
+
+  /** Writes results, outputs and failed attempts. */
+  async write(tx: Transaction): Promise<void> {
+    for (const { seq, attempt, handlerMs, json, cost } of this.doneRows)
+      this.#lines.result(seq, attempt, 'DONE', handlerMs, null, json, null, cost);
+    await insertResultBlocks(tx, this.#batch, this.blocks);
+    await this.#lines.copy(tx);
   }
 
   #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome): void {
-    const { counts, lines } = this;
+    const { counts } = this;
+    const lines = this.#lines;
     const { seq, kind, status, failure, json, cost, handlerMs } = outcome;
     const attempt = lease.attempt + 1;
     counts.handlerMs += handlerMs;
@@ -68,7 +96,7 @@ export class FlushContents {
     if (kind === 'terminal') {
       countStatus(counts, status);
       if (outcome.columns) this.#addColumns(outcome.columns, status === 'DONE' ? 0 : BEHIND_RESULTS);
-      lines.result(seq, attempt, status, handlerMs, failure, json, signature, cost);
+      if (status !== 'DONE') lines.result(seq, attempt, status, handlerMs, failure, json, signature, cost);
     } else if (kind === 'advance') {
       counts.advanced += 1;
       lines.output(seq, json, cost);
@@ -90,7 +118,7 @@ export class FlushContents {
     // This phase has a new result, so its earlier contributions are taken back. After a terminal outcome, those of
     // later phases are taken back too.
     if (this.#takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
-      this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#phase : LAST_PHASE });
+      this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#batch.phase : LAST_PHASE });
   }
 
   #addColumns(names: readonly string[], first: number): void {

@@ -8,8 +8,9 @@ import { faultPoint } from '../../platform/fault-point.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
+import { recordDone } from '../../store/commands/results/record-done.ts';
 import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
-import { fenceLeases } from '../../store/commands/spans/fence-leases.ts';
+import { fenceLeases, type RecordedLease } from '../../store/commands/spans/fence-leases.ts';
 import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import type { StoredCounter } from '../../store/views/counters/find-counter.ts';
 import { ledgerHasEntry } from '../../store/views/results/find-ledger-entry.ts';
@@ -73,6 +74,13 @@ export interface FlushReport {
   counted?: Counted | undefined;
 }
 
+interface WriteContext {
+  settings: Settings;
+  /** Null if the flush stores no emitted items. */
+  itemCount: number | null;
+  counters: ReadonlyMap<string, StoredCounter>;
+}
+
 export async function flushOutcomes(
   context: EngineContext,
   batch: FlushBatch,
@@ -83,41 +91,68 @@ export async function flushOutcomes(
     batch.leases.flatMap((lease) => lease.outcomes),
   );
   const takesBack = await countedBefore(context.db, batch.jobId, batch.generation);
-  const report = await context.db.transaction(
-    async (tx) => {
-      // Every transaction that locks the job's row and its spans locks the job first.
-      const itemCount = await lockForChildren(tx, batch);
-      if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
-      const held = await fenceLeases(
-        tx,
-        batch.jobId,
-        batch.leases.map((lease) => {
-          const recorded = rangesOf(lease.outcomes.map(({ seq }) => seq));
-          return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
-        }),
-      );
-      return writeOutcomes(tx, batch, held, context.settings, itemCount, { counters, takesBack });
-    },
-    () => faultPoint('flush.before_commit'),
-  );
+  const leases = batch.leases.map((lease) => {
+    const recorded = rangesOf(lease.outcomes.map(({ seq }) => seq));
+    return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
+  });
+  // Almost always, all leases are still held.
+  const contents = new FlushContents(batch, takesBack);
+  for (const lease of batch.leases) contents.add(lease);
+  const report =
+    (!isRetry && contents.isPlain && (await recordPlain(context, batch, leases, contents))) ||
+    (await context.db.transaction(
+      async (tx) => {
+        // Every transaction that locks the job's row and its spans locks the job first.
+        const itemCount = await lockForChildren(tx, batch);
+        if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
+        const held = await fenceLeases(tx, batch.jobId, leases);
+        const kept = held.size === leases.length ? contents : contentsOfHeld(batch, takesBack, held);
+        return writeContents(tx, batch, kept, held, { settings: context.settings, itemCount, counters });
+      },
+      () => faultPoint('flush.before_commit'),
+    ));
   faultPoint('flush.after_commit');
   if (report.counted) context.events.emit('counters.counted', { jobId: batch.jobId, ...report.counted });
   return report;
 }
 
-async function writeOutcomes(
+/** Records a flush in one statement. Returns null, with nothing changed, if a lease is lost. */
+async function recordPlain(
+  { db }: EngineContext,
+  batch: FlushBatch,
+  leases: RecordedLease[],
+  { blocks, doneRows: rows, counts, recorded }: FlushContents,
+): Promise<FlushReport | null> {
+  const { jobId, generation, phase, workerId, flushId: entryId } = batch;
+  const entry = { jobId, entryId, generation, phase, workerId };
+  faultPoint('flush.before_commit');
+  const held = await recordDone(db, { jobId, generation, phase, leases, blocks, rows, entry, counts });
+  if (!held) return null;
+  return { recorded, fenced: 0, lostTokens: [], mayFinish: hasEmptied(held), hasNewWork: false };
+}
+
+function contentsOfHeld(
+  batch: FlushBatch,
+  takesBack: boolean,
+  held: ReadonlyMap<string, boolean>,
+): FlushContents {
+  const contents = new FlushContents(batch, takesBack);
+  for (const lease of batch.leases)
+    if (held.has(lease.token)) contents.add(lease);
+    else contents.addLost(lease);
+  return contents;
+}
+
+async function writeContents(
   tx: Transaction,
   batch: FlushBatch,
+  contents: FlushContents,
   held: ReadonlyMap<string, boolean>,
-  settings: Settings,
-  itemCount: number | null,
-  { counters, takesBack }: { counters: ReadonlyMap<string, StoredCounter>; takesBack: boolean },
+  { settings, itemCount, counters }: WriteContext,
 ): Promise<FlushReport> {
   const { jobId, generation, phase, workerId } = batch;
-  const contents = new FlushContents(batch, takesBack);
-  for (const lease of batch.leases) contents.add(lease, held.get(lease.token));
   const { counts, counted, ranAgain } = contents;
-  await contents.lines.copy(tx);
+  await contents.write(tx);
   const columns = [...contents.columns].map(([name, position]) => ({ name, position }));
   await insertResultColumns(tx, jobId, generation, columns, settings.resultMaxColumns);
   const added = contents.spans.collect();
@@ -135,10 +170,15 @@ async function writeOutcomes(
     recorded: contents.recorded,
     fenced: counts.fenced,
     lostTokens: contents.lostTokens,
-    mayFinish: contents.hasEmptied && added.length === 0,
+    mayFinish: hasEmptied(held) && added.length === 0,
     hasNewWork: added.some((span) => span.delayMs === 0),
     counted: changes,
   };
+}
+
+/** At least one of the leases has no items left. */
+function hasEmptied(held: ReadonlyMap<string, boolean>): boolean {
+  return [...held.values()].includes(true);
 }
 
 function committedBefore(batch: FlushBatch): FlushReport {

@@ -289,7 +289,7 @@ describe('an outcome that the database rejects', () => {
   it('does not hang when not even its failure can be stored', async () => {
     const { record, writer, backlog, jobId, lost } = await bench(2);
     await database.query(
-      `insert into results (job_id, seq, generation, phase, attempt, status) values ($1, 1, 1, 0, 1, 'DONE')`,
+      `insert into result_rows (job_id, seq, generation, phase, attempt, status) values ($1, 1, 1, 0, 1, 'DONE')`,
       [jobId],
     );
     record(done(0), done(1));

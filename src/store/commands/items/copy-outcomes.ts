@@ -6,12 +6,12 @@ import { jsonField, NULL_FIELD, optionalText, textField } from './copy-rows.ts';
 
 const COPY_RESULTS: Statement = {
   name: 'copy-results',
-  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature) from stdin',
+  text: 'copy result_rows (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature) from stdin',
 };
 // Used if calls have costs; otherwise each row saves a field.
 const COPY_RESULTS_AND_COST: Statement = {
   name: 'copy-results-and-cost',
-  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature, cost) from stdin',
+  text: 'copy result_rows (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature, cost) from stdin',
 };
 const COPY_STAGE_OUTPUTS: Statement = {
   name: 'copy-stage-outputs',

@@ -1,5 +1,6 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { newestOf } from '../../views/results/stored-results.ts';
 
 // Unchanged rows of a corrected file take over the newest result of the row with the same key in the job that the
 // file corrects. Inputs are compared as jsonb: paid work does not depend on a hash. One lookup by key per row: the
@@ -7,7 +8,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const TAKE_OVER_RESULTS: Statement = {
   name: 'take-over-results',
   text: `
-    insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, finished_at, error_class, error, result, signature)
+    insert into result_rows (job_id, seq, generation, phase, attempt, status, handler_ms, finished_at, error_class, error, result, signature)
     select $1, n.seq, $2, r.phase, r.attempt, r.status, null, r.finished_at, r.error_class, r.error, r.result, r.signature
     from unnest($4::bigint[], $5::text[], $6::jsonb[]) as n(seq, item_key, input)
     cross join lateral (
@@ -19,9 +20,7 @@ const TAKE_OVER_RESULTS: Statement = {
       where o.job_id = $3 and o.item_key = n.item_key
       limit 1
     ) o
-    cross join lateral (
-      select * from results r where r.job_id = $3 and r.seq = o.seq order by r.generation desc limit 1
-    ) r
+    cross join lateral ${newestOf('o.seq', 'true', '$3')} r
     where o.input = n.input and r.status <> 'CANCELLED'
     returning seq, phase, status, error_class, error`,
 };

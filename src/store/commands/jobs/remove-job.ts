@@ -30,7 +30,8 @@ const REMOVE_ROWS: Statement = {
       returning next_seq - $2 as first, next_seq as upto
     ),
     i as (delete from items where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
-    r as (delete from results where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
+    r as (delete from result_rows where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
+    b as (delete from result_blocks where job_id = $1 and first_seq >= (select first from stretch) and first_seq < (select upto from stretch)),
     s as (delete from stage_outputs where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
     a as (delete from attempt_errors where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
     e as (delete from item_edits where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),

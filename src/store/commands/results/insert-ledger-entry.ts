@@ -1,13 +1,36 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
+const COLUMNS = [
+  ['job_id', 'uuid'],
+  ['entry_id', 'uuid'],
+  ['generation', 'int'],
+  ['phase', 'smallint'],
+  ['worker_id', 'uuid'],
+  ...['done', 'error', 'not_found', 'skipped', 'cancelled', 'advanced', 'retried', 'fenced', 'bytes'].map(
+    (name) => [name, 'bigint'] as const,
+  ),
+  ...['handler_ms', 'cost', 'fenced_cost'].map((name) => [name, 'float8'] as const),
+] as const;
+
+/** Parts of a statement that adds an entry; its values are parameters from `first` on. */
+export const INSERT_LEDGER = {
+  columns: `insert into ledger (${COLUMNS.map(([name]) => name).join(', ')})`,
+  values: (first: number): string => COLUMNS.map(([, type], at) => `$${first + at}::${type}`).join(', '),
+};
+
 const INSERT_LEDGER_ENTRY: Statement = {
   name: 'insert-ledger-entry',
-  text: `
-    insert into ledger (job_id, entry_id, generation, phase, worker_id, done, error, not_found, skipped, cancelled,
-                        advanced, retried, fenced, bytes, handler_ms, cost, fenced_cost)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+  text: `${INSERT_LEDGER.columns} values (${INSERT_LEDGER.values(1)})`,
 };
+
+export interface LedgerEntry {
+  jobId: string;
+  entryId: string;
+  generation: number;
+  phase: number;
+  workerId: string | null;
+}
 
 export interface LedgerCounts {
   done: number;
@@ -53,10 +76,15 @@ export function countStatus(counts: LedgerCounts, status: ItemStatus): void {
 
 export async function insertLedgerEntry(
   db: Executor,
-  entry: { jobId: string; entryId: string; generation: number; phase: number; workerId: string | null },
+  entry: LedgerEntry,
   counts: LedgerCounts,
 ): Promise<void> {
-  await db.run(INSERT_LEDGER_ENTRY, [
+  await db.run(INSERT_LEDGER_ENTRY, ledgerValues(entry, counts));
+}
+
+/** The values of `INSERT_LEDGER`. */
+export function ledgerValues(entry: LedgerEntry, counts: LedgerCounts): unknown[] {
+  return [
     entry.jobId,
     entry.entryId,
     entry.generation,
@@ -74,5 +102,5 @@ export async function insertLedgerEntry(
     counts.handlerMs,
     counts.cost,
     counts.fencedCost,
-  ]);
+  ];
 }

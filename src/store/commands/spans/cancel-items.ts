@@ -1,5 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
+import { newestBetween } from '../../views/results/stored-results.ts';
 
 // One step of a cancellation: up to $2 items, waiting or leased, get the result CANCELLED and leave their spans.
 // Reprocessed items get their previous result back, which is added to the ledger again: it was paid for. A lease
@@ -40,22 +41,21 @@ const CANCEL_ITEMS: Statement = {
       where p.before < $2::bigint
     ),
     each as materialized (
-      select c.generation, c.phase, c.attempt, n.seq, r.generation as had_generation, r.phase as had_phase, r.status, r.signature
+      select c.generation, c.phase, c.attempt, r.*
       from cut c
       cross join lateral unnest(c.taken) as u(r)
-      cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
-      left join lateral (
-        select r.generation, r.phase, r.status, r.signature from results r
-        where c.generation > 1 and r.job_id = $1 and r.seq = n.seq and r.generation < c.generation
-        order by r.generation desc
-        limit 1
-      ) r on true
+      cross join lateral (
+        select n.seq, r.generation as had_generation, r.phase as had_phase, r.status, r.signature
+        from generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
+        full join ${newestBetween('r.seq, r.generation, r.phase, r.status, r.signature', 'lower(u.r)', 'upper(u.r)', 'c.generation - 1')} r
+          on r.seq = n.seq
+      ) r
     ),
     had as (
       select had_generation as generation, had_phase as phase, status, signature from each where had_generation is not null
     ),
     ended as (
-      insert into results (job_id, seq, generation, phase, attempt, status)
+      insert into result_rows (job_id, seq, generation, phase, attempt, status)
       select $1, seq, generation, phase, attempt, 'CANCELLED'
       from each
       where had_generation is null

@@ -9,13 +9,16 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 // The array next to each join limits it to the rows of the flush, whichever side the planner starts with. Without it,
 // a plan made before the queue grew read all spans of the job once per lease (164,600 rows for 20 leases and 4,000
 // spans, now 2,100).
-const FENCE_LEASES: Statement = {
-  name: 'fence-leases',
-  text: `
-    with held as materialized (
+//
+// `first` is the number of the first of its four parameters; the job is $1. `condition` is true if leases may change.
+export function fence(first: number, condition: string): string {
+  const spans = `$${first}::bigint[]`;
+  return `
+    held as materialized (
       select s.span_id, s.token, s.items - w.recorded as rest, w.recorded_count
-      from unnest($2::bigint[], $3::uuid[], $4::int8multirange[], $5::bigint[]) as w(span_id, token, recorded, recorded_count)
-      join spans s on s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = w.span_id
+      from unnest(${spans}, $${first + 1}::uuid[], $${first + 2}::int8multirange[], $${first + 3}::bigint[])
+        as w(span_id, token, recorded, recorded_count)
+      join spans s on s.job_id = $1 and s.span_id = any(${spans}) and s.span_id = w.span_id
       where s.token = w.token and s.items @> w.recorded
       order by s.span_id
       for update of s
@@ -24,13 +27,17 @@ const FENCE_LEASES: Statement = {
       update spans s
       set items = h.rest, item_count = s.item_count - h.recorded_count, updated_at = now()
       from held h
-      where s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = h.span_id and not isempty(h.rest)
+      where s.job_id = $1 and s.span_id = any(${spans}) and s.span_id = h.span_id and not isempty(h.rest) and ${condition}
     ),
     emptied as (
       delete from spans s using held h
-      where s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = h.span_id and isempty(h.rest)
-    )
-    select token, isempty(rest) from held`,
+      where s.job_id = $1 and s.span_id = any(${spans}) and s.span_id = h.span_id and isempty(h.rest) and ${condition}
+    )`;
+}
+
+const FENCE_LEASES: Statement = {
+  name: 'fence-leases',
+  text: `with ${fence(2, 'true')} select token, isempty(rest) from held`,
 };
 
 export interface RecordedLease {
@@ -47,14 +54,17 @@ export interface RecordedLease {
 export async function fenceLeases(
   db: Executor,
   jobId: string,
-  leases: RecordedLease[],
+  leases: readonly RecordedLease[],
 ): Promise<Map<string, boolean>> {
-  const rows = await db.runArrays(FENCE_LEASES, [
-    jobId,
+  const rows = await db.runArrays(FENCE_LEASES, [jobId, ...fenceValues(leases)]);
+  return new Map(rows.map((row) => [row[0] as string, row[1] as boolean]));
+}
+
+export function fenceValues(leases: readonly RecordedLease[]): unknown[] {
+  return [
     leases.map((lease) => lease.spanId),
     leases.map((lease) => lease.token),
     leases.map((lease) => formatRanges(lease.recorded)),
     leases.map((lease) => lease.recordedCount),
-  ]);
-  return new Map(rows.map((row) => [row[0] as string, row[1] as boolean]));
+  ];
 }

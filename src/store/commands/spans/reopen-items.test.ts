@@ -23,12 +23,12 @@ interface PlanNode {
 
 beforeAll(async () => {
   // Statistics of an empty table: the plan must not depend on better ones.
-  await database.query('alter table results set (autovacuum_enabled = off)');
-  await database.query('analyze results');
+  await database.query('alter table result_rows set (autovacuum_enabled = off)');
+  await database.query('analyze result_rows');
   jobId = await jobWithItems(database.context(), { items: 0 });
   const insert = (generation: number, status: string, rows: string) =>
     database.query(
-      `insert into results (job_id, seq, generation, phase, attempt, status, error_class, result)
+      `insert into result_rows (job_id, seq, generation, phase, attempt, status, error_class, result)
        select $1, n, $2, 0, 1, ${status}::item_status, 'overloaded', '{"a": 1}'
        from generate_series(0, $3::int - 1) as n where ${rows}`,
       [jobId, generation, ITEMS],
@@ -96,7 +96,7 @@ function readOfResults(nodes: PlanNode[]): {
   buffers: number;
   indexes: (string | undefined)[];
 } {
-  const scans = nodes.filter((node) => node['Relation Name'] === 'results');
+  const scans = nodes.filter((node) => node['Relation Name'] === 'result_rows');
   return {
     rows: scans.reduce(
       (sum, node) =>
@@ -110,14 +110,14 @@ function readOfResults(nodes: PlanNode[]): {
 
 describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
   beforeAll(async () => {
-    if (statistics === 'fresh') await database.query('analyze results');
+    if (statistics === 'fresh') await database.query('analyze result_rows');
   });
 
   it('failed items are found without reading results that are DONE', async () => {
     const nodes = await explain();
     const { rows, buffers, indexes } = readOfResults(nodes);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-    expect(indexes).toContain('results_not_done');
+    expect(indexes).toContain('result_rows_not_done');
     // Each failure of both generations, a lookup of a newer one, and the attempts of those that failed again.
     expect(rows).toBeGreaterThanOrEqual(FAILED);
     expect(rows).toBeLessThanOrEqual(2 * FAILED);
@@ -129,7 +129,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     const nodes = await explain({ seqs: [0, 2000, 150_001], statuses: ['DONE', 'ERROR', 'NOT_FOUND'] });
     const { rows, buffers } = readOfResults(nodes);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-    expect(rows).toBeLessThanOrEqual(9);
+    expect(Math.round(rows)).toBeLessThanOrEqual(9);
     expect(buffers).toBeLessThanOrEqual(60);
   });
 });

@@ -1,5 +1,6 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { endedLater, newestBetween, newestOf, resultsOf } from '../../views/results/stored-results.ts';
 
 // Moves completed items into a new generation ($2). Their newest results are subtracted from the ledger and their
 // error groups, under the generation and phase they were added to, and the items wait again in spans of up to 10,000
@@ -16,44 +17,33 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 // found at that phase with this input, and the span carries the count (core/errors/failure-counts). Jobs without
 // such items skip this lookup.
 //
-// `candidates` finds results without reading others: by the partial index results_not_done, by primary key for
+// `candidates` finds results without reading others: by the partial index result_rows_not_done, by primary key for
 // selected items, and otherwise by reading all results of a window of seqs ($3 to $4).
 //
 // Measured on windows of 500,000 completed items on a machine with other work: 0.45 s to take 50,000 that failed
 // (158,000 buffers, of which 150,000 are lookups of newer results), 3 s to take all. Skipping the lookup for results
 // of generation $2 - 1, which cannot have a newer one, was tried: 0.44 s, within the noise.
 //
-// The lookup of a newer result is not written as `not exists`, which may become a join in any order. `offset 0` keeps
-// it out of the choice of the index.
-const NEWEST = `(
-          select true from results newer
-          where newer.job_id = $1 and newer.seq = r.seq and newer.generation > r.generation
-          limit 1
-        ) is null`;
+// `offset 0` keeps the lookup of a newer result out of the choice of the index.
+const COLUMNS = 'r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature';
 /** Shared with views/results/count-reopenable.ts, which counts them in advance. */
 export const CANDIDATES = {
   notDone: `
       select r.* from generate_series(1, $2::int - 1) as g(generation)
       cross join unnest($5::item_status[]) as s(status)
       cross join lateral (
-        select r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature from results r
+        select ${COLUMNS} from result_rows r
         where r.job_id = $1 and r.generation = g.generation and r.status = s.status and r.status <> 'DONE'
           and r.seq >= $3 and r.seq < $4
         offset 0
       ) r
-      where $9::bigint[] is null and ${NEWEST}`,
+      where $9::bigint[] is null and not ${endedLater('r.seq', 'r.generation', '$2::int - 1')}`,
   any: `
-      select r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature from results r
-      where r.job_id = $1 and r.seq >= $3 and r.seq < $4 and r.status = any($5::item_status[]) and ${NEWEST}
-        and $9::bigint[] is null`,
+      select r.* from ${newestBetween(COLUMNS, '$3', '$4', '$2::int - 1')} r
+      where r.status = any($5::item_status[]) and $9::bigint[] is null`,
   chosen: `
-      select r.* from unnest($9::bigint[]) as w(seq)
-      cross join lateral (
-        select r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature from results r
-        where r.job_id = $1 and r.seq = w.seq
-        order by r.generation desc
-        limit 1
-      ) r
+      select ${COLUMNS} from unnest($9::bigint[]) as w(seq)
+      cross join lateral ${newestOf('w.seq', 'true')} r
       where r.status = any($5::item_status[]) and r.seq >= $3::bigint and r.seq < $4::bigint`,
 };
 
@@ -71,7 +61,7 @@ export const judgedFrom = (candidates: string, except: string): string => `
       select c.*,
         $6::boolean and coalesce(c.error_class in ('permanent', 'invalid'), false) as is_permanent,
         $7::int is not null and case when c.generation = 1 then c.attempt
-          else (select sum(a.attempt) from results a where a.job_id = $1 and a.seq = c.seq) end >= $7 as is_exhausted
+          else (select sum(a.attempt) from ${resultsOf('c.seq')} a) end >= $7 as is_exhausted
       from candidates c
       where c.generation < $2::int and c.seq <> all (${except}::bigint[]) and not (select items from open) @> c.seq
     )`;
@@ -94,7 +84,7 @@ const reopenText = (candidates: string): string => `${judgedFrom(candidates, '$1
                where a.job_id = $1 and a.seq = j.seq and a.phase = p.start_phase and a.error_class = 'not_found'
                  and a.generation >= e.generation
              ) + (
-               select count(*) from results a
+               select count(*) from result_rows a
                where a.job_id = $1 and a.seq = j.seq and a.phase = p.start_phase and a.error_class = 'not_found'
                  and a.generation >= e.generation
              ) else 0 end as tried

@@ -1,5 +1,6 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { newestOf } from '../../views/results/stored-results.ts';
 
 const booked = (status: ItemStatus): string =>
   `coalesce(sum(b.items) filter (where b.status = '${status}'), 0)`;
@@ -8,22 +9,17 @@ const booked = (status: ItemStatus): string =>
 // it has one of the statuses $4, is subtracted from the ledger and its error group, under the generation and phase it
 // was added to; a SKIPPED result is written and added. Runs under the lock of the job's row, on a job whose
 // generation was just opened, so nothing else writes its results or spans. No attempt is made, so none is counted.
-// Index: results_pkey.
+// Index: result_rows_pkey, result_blocks_pkey.
 const SKIP_ITEMS: Statement = {
   name: 'skip-items',
   text: `
     with taken as materialized (
       select r.* from unnest($3::bigint[]) as w(seq)
-      cross join lateral (
-        select r.seq, r.generation, r.phase, r.status, r.signature from results r
-        where r.job_id = $1 and r.seq = w.seq and r.generation < $2
-        order by r.generation desc
-        limit 1
-      ) r
+      cross join lateral ${newestOf('w.seq', 'r.generation < $2')} r
       where r.status = any($4::item_status[])
     ),
     ended as (
-      insert into results (job_id, seq, generation, phase, attempt, status, result)
+      insert into result_rows (job_id, seq, generation, phase, attempt, status, result)
       select $1, t.seq, $2, t.phase, 0, 'SKIPPED', $5::jsonb from taken t
     ),
     booked as (

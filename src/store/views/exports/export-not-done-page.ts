@@ -1,5 +1,6 @@
 import type { ExportRow } from '../../../core/files/export-row.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { endedLater } from '../results/stored-results.ts';
 import {
   boundedPage,
   type ListedRow,
@@ -10,7 +11,7 @@ import {
   toListedRow,
 } from './export-row-columns.ts';
 
-// One page of rows that are not DONE, without reading those that are: the partial index results_not_done yields each
+// One page of rows that are not DONE, without reading those that are: the partial index result_rows_not_done yields each
 // generation and status in seq order, and a result counts if no newer generation has another one. `<> 'DONE'` repeats
 // the statuses, because the planner has to see that the partial index applies.
 const query = (order: PageOrder): string => `
@@ -19,16 +20,12 @@ const query = (order: PageOrder): string => `
         select n.* from generate_series(1, $2::int) as g(generation)
         cross join unnest($5::item_status[]) as s(status)
         cross join lateral (
-          select n.* from results n
+          select n.* from result_rows n
           where n.job_id = $1 and n.generation = g.generation and n.status = s.status and n.status <> 'DONE'
             and n.seq >= $3 and n.seq < $4
             and ($6::smallint is null or n.phase = $6)
             and ($7::text is null or n.error_class = $7)
-            and not exists (
-              select from results newer
-              where newer.job_id = $1 and newer.seq = n.seq
-                and newer.generation > g.generation and newer.generation <= $2
-            )
+            and not ${endedLater('n.seq', 'g.generation', '$2')}
           order by n.seq ${order}
           limit $8
         ) n

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const context = database.context();
   // Statistics of empty tables: the plan must not depend on better ones.
   await database.query('alter table items set (autovacuum_enabled = off)');
-  await database.query('alter table results set (autovacuum_enabled = off)');
+  await database.query('alter table result_rows set (autovacuum_enabled = off)');
   await database.query('analyze items, results');
   await database.query('set plan_cache_mode = force_generic_plan');
   await database.query('set jit = off');
@@ -39,7 +39,7 @@ beforeAll(async () => {
     );
     // Every row in generation 1, a tenth again in generation 2; one in 500 fails.
     await database.query(
-      `insert into results (job_id, seq, generation, phase, attempt, status, error_class, error, result)
+      `insert into result_rows (job_id, seq, generation, phase, attempt, status, error_class, error, result)
        select $1, n, g, 0, 1, case when n % 500 = 0 then 'ERROR' else 'DONE' end::item_status,
          case when n % 500 = 0 then 'timeout' end, case when n % 500 = 0 then 'no answer' end, '{"a": 1}'
        from generate_series(0, $2::int - 1) as n cross join generate_series(1, 2) as g
@@ -113,12 +113,12 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(nodes[0]!['Actual Rows']).toBe(2000);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(rowsLookedAt(nodes, 'items')).toBe(2000);
-    expect(rowsLookedAt(nodes, 'results')).toBe(2000);
+    expect(rowsLookedAt(nodes, 'result_rows')).toBe(2000);
   });
 
   it.each([
     ['items', 'export-whole-items'],
-    ['results', 'export-whole-result-cells'],
+    ['result_rows', 'export-whole-result-cells'],
   ])('the %s of a page of everything are one scan of their key', async (relation, name) => {
     const nodes = await explain((db) => exportWholePage(db, jobId, 60_000, 62_000, 'cells'), name);
     // One long text.
@@ -136,7 +136,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(nodes[0]!['Actual Rows']).toBe(0);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(rowsLookedAt(nodes, 'items')).toBe(2000);
-    expect(rowsLookedAt(nodes, 'results')).toBeLessThanOrEqual(2000);
+    expect(rowsLookedAt(nodes, 'result_rows')).toBeLessThanOrEqual(2000);
   });
 
   it('failed rows are found through their own index, and nothing else is read', async () => {
@@ -153,10 +153,10 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     const failed = 200;
     expect(nodes[0]!['Actual Rows']).toBe(failed);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-    expect(nodes.map((node) => node['Index Name'])).toContain('results_not_done');
+    expect(nodes.map((node) => node['Index Name'])).toContain('result_rows_not_done');
     expect(rowsLookedAt(nodes, 'items')).toBe(failed);
     // Each failed row, and one lookup of a newer result.
-    expect(rowsLookedAt(nodes, 'results')).toBeLessThanOrEqual(3 * failed);
+    expect(rowsLookedAt(nodes, 'result_rows')).toBeLessThanOrEqual(3 * failed);
   });
 
   it('selected rows are read by key', async () => {
@@ -164,6 +164,6 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(nodes[0]!['Actual Rows']).toBe(3);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(rowsLookedAt(nodes, 'items')).toBe(3);
-    expect(rowsLookedAt(nodes, 'results')).toBe(3);
+    expect(rowsLookedAt(nodes, 'result_rows')).toBe(3);
   });
 });

@@ -1,6 +1,7 @@
 // The columns of every export page, its limit in bytes, and how its rows are read. JSON stays text and times are
 // numbers: parsing them per row costs more than reading the row.
 import type { ExportRow, RowStatus } from '../../../core/files/export-row.ts';
+import { newestOf } from '../results/stored-results.ts';
 
 /** A page that has reached this many bytes takes no further row. */
 export const PAGE_BYTES = 4_000_000;
@@ -30,13 +31,8 @@ export function rowFields(order: PageOrder = 'asc'): string {
         over (order by i.seq ${order} rows between unbounded preceding and 1 preceding) as bytes_before`;
 }
 
-/** The newest result up to generation $2: one primary-key lookup per item, with any statistics. */
-export const NEWEST_RESULT = `(
-      select * from results r
-      where r.job_id = $1 and r.seq = i.seq and r.generation <= $2
-      order by r.generation desc
-      limit 1
-    ) r`;
+/** The newest result of item i up to generation $2, by key with any statistics. */
+export const NEWEST_RESULT = `${newestOf('i.seq', 'r.generation <= $2')} r`;
 
 /**
  * `cells` leaves out phase and time, which no table shows; reading a page without them costs a fifth less on both

@@ -1,5 +1,6 @@
 import type { ExportRow, RowStatus } from '../../../core/files/export-row.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { resultsBetween } from '../results/stored-results.ts';
 import { PAGE_BYTES, type PageFields, RESULT_BYTES } from './export-row-columns.ts';
 
 // A page of a job with one generation and without filters: the items and the results of a window of seqs, each read
@@ -34,8 +35,8 @@ const resultsOf = (rest: string): string => `
       from (
         select r.seq, r.status, r.attempt, r.error_class, r.error, r.result, r.phase, r.finished_at,
           ${RESULT_BYTES} as bytes
-        from results r
-        where r.job_id = $1 and r.seq >= $2 and r.seq < $3 and r.generation = 1
+        from ${resultsBetween('$2', '$3')} r
+        where r.generation = 1
       ) r
     ) p
     where p.bytes_before < ${PAGE_BYTES}`;

@@ -3,6 +3,7 @@
 import { type ColumnNames, PLAIN_RESULT_COLUMN } from '../../../core/files/export-columns.ts';
 import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { resultsBetween } from '../results/stored-results.ts';
 
 const SAMPLE_ROWS = 1000;
 
@@ -30,11 +31,11 @@ const RESULT_KEYS: Statement = {
   name: 'sample-result-keys',
   text: `
     select k.name
-    from results r
+    from ${resultsBetween('0', '$3')} r
     cross join lateral jsonb_object_keys(
       case jsonb_typeof(r.result) when 'object' then r.result else jsonb_build_object($4::text, null) end
     ) with ordinality as k(name, place)
-    where r.job_id = $1 and r.seq >= 0 and r.seq < $3 and r.generation <= $2
+    where r.generation <= $2
       and r.result is not null and r.result <> 'null'
     group by k.name
     order by min(r.seq), min(k.place), k.name collate "C"`,

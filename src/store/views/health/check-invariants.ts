@@ -2,6 +2,7 @@
 // and returns a row for each problem.
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { COMPLETABLE } from '../../job-states.ts';
+import { BLOCK_SEQS } from '../results/stored-results.ts';
 
 /** Without jobs whose ingest failed, because their items are given up on purpose. */
 const JOBS = `
@@ -12,8 +13,18 @@ const JOBS = `
       order by created_at desc limit $2
     )`;
 
-/** True for the newest result r of an item. */
-const NEWEST_OF_ITEM = `not exists (select from results n where n.job_id = r.job_id and n.seq = r.seq and n.generation > r.generation)`;
+/** The newest end of every item. */
+const ENDS = `
+    ends as (
+      select r.job_id, r.seq, r.generation, r.phase, r.status, r.signature
+      from j join results r using (job_id) where j.generation = 1
+      union all
+      select * from (
+        select distinct on (r.job_id, r.seq) r.job_id, r.seq, r.generation, r.phase, r.status, r.signature
+        from j join results r using (job_id) where j.generation > 1
+        order by r.job_id, r.seq, r.generation desc
+      ) r
+    )`;
 
 const COVERAGE: Statement = {
   name: 'check-coverage',
@@ -32,13 +43,16 @@ const COVERAGE: Statement = {
              coalesce((select sum(upper(r) - lower(r)) from unnest(s.covered) as u(r)), 0)::bigint as covered,
              coalesce(upper(s.covered), 0) as highest,
              (select count(*) from items i where i.job_id = j.job_id) as items,
-             (select count(distinct r.seq) from results r where r.job_id = j.job_id) as ended,
-             coalesce((select count(distinct x.seq) from unnest(s.covered) as u(r)
-               join results x on x.job_id = j.job_id and x.seq >= lower(u.r) and x.seq < upper(u.r)), 0) as ended_before,
-             coalesce((select count(*) from spans b cross join unnest(b.items) as u(r)
-               join results x on x.job_id = j.job_id and x.generation >= b.generation and x.seq >= lower(u.r) and x.seq < upper(u.r)
-               where b.job_id = j.job_id), 0) as both_ways
+             e.ended, e.ended_before,
+             (select count(*) from (
+                select b.generation, range_agg(b.items) as items from spans b where b.job_id = j.job_id group by b.generation
+              ) b
+              join results x on x.job_id = j.job_id and x.generation >= b.generation and b.items @> x.seq) as both_ways
       from j left join s using (job_id)
+      cross join lateral (
+        select count(distinct r.seq) as ended, count(distinct r.seq) filter (where s.covered @> r.seq) as ended_before
+        from results r where r.job_id = j.job_id
+      ) e
     )
     select job_id, concat_ws('; ',
         case when items <> item_count then format('%s items are stored, the job counts %s', items, item_count) end,
@@ -58,19 +72,36 @@ const COVERAGE: Statement = {
 const ONE_END: Statement = {
   name: 'check-one-end',
   text: `
+    with ${JOBS}
     select null::uuid as job_id, format('the unique index %s is missing or invalid, so items could end twice', expected) as problem
-    from (values ('results_pkey'), ('summaries_pkey'), ('items_pkey'), ('spans_pkey'), ('ledger_pkey')) as e(expected)
+    from (values ('result_rows_pkey'), ('result_blocks_one_end'), ('summaries_pkey'), ('items_pkey'), ('spans_pkey'), ('ledger_pkey'))
+      as e(expected)
     where not exists (
       select 1 from pg_index x join pg_class c on c.oid = x.indexrelid
-      where c.relname = expected and x.indisunique and x.indisvalid and pg_table_is_visible(c.oid)
+      where c.relname = expected and (x.indisunique or x.indisexclusion) and x.indisvalid and pg_table_is_visible(c.oid)
     )
-    and ($1::uuid is null or true) and $2::int is not null`,
+    union all
+    select r.job_id, format('%s items have a result as a row and another in a block', count(*))
+    from j join result_rows r using (job_id)
+    cross join lateral (
+      select from result_blocks b
+      where b.job_id = r.job_id and b.first_seq > r.seq - ${BLOCK_SEQS} and b.first_seq <= r.seq and b.generation = r.generation
+        and b.seqs @> r.seq and split_part(b.lines, E'\\n', (r.seq - b.first_seq + 1)::int) <> ''
+    ) b
+    group by r.job_id
+    union all
+    select b.job_id, format('%s blocks of results do not have a line for each of their items', count(*))
+    from j join result_blocks b using (job_id)
+    cross join lateral string_to_array(b.lines, E'\\n') as l(lines)
+    where cardinality(l.lines) <> upper(b.seqs) - b.first_seq or cardinality(b.handler_ms) <> cardinality(l.lines)
+       or cardinality(array_remove(l.lines, '')) <> b.item_count
+    group by b.job_id`,
 };
 
 const TRUTH: Statement = {
   name: 'check-truth',
   text: `
-    with ${JOBS},
+    with ${JOBS}, ${ENDS},
     reopened as (
       select s.job_id, range_agg(s.items) as items from j join spans s using (job_id) where j.generation > 1 group by s.job_id
     ),
@@ -78,8 +109,8 @@ const TRUTH: Statement = {
       select r.job_id, r.generation, r.phase, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
              count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
              count(*) filter (where status = 'CANCELLED') as cancelled
-      from j join results r using (job_id) left join reopened o using (job_id)
-      where (j.generation = 1 or not coalesce(o.items @> r.seq, false) and ${NEWEST_OF_ITEM})
+      from ends r left join reopened o using (job_id)
+      where not coalesce(o.items @> r.seq, false)
       group by r.job_id, r.generation, r.phase
     ),
     booked as (
@@ -122,15 +153,14 @@ const COST: Statement = {
 const ERROR_GROUPS: Statement = {
   name: 'check-error-groups',
   text: `
-    with ${JOBS},
+    with ${JOBS}, ${ENDS},
     reopened as (
       select s.job_id, range_agg(s.items) as items from j join spans s using (job_id) where j.generation > 1 group by s.job_id
     ),
     counted as (
       select r.job_id, r.generation, r.phase, r.signature, count(*) as failed
-      from j join results r using (job_id) left join reopened o using (job_id)
-      where r.status <> 'DONE' and r.signature is not null
-        and (j.generation = 1 or not coalesce(o.items @> r.seq, false) and ${NEWEST_OF_ITEM})
+      from ends r left join reopened o using (job_id)
+      where r.status <> 'DONE' and r.signature is not null and not coalesce(o.items @> r.seq, false)
       group by 1, 2, 3, 4
     ),
     booked as (
@@ -154,13 +184,13 @@ const FENCE: Statement = {
 const ONE_SUMMARY: Statement = {
   name: 'check-one-summary',
   text: `
-    with ${JOBS},
+    with ${JOBS}, ${ENDS},
     counted as (
       select r.job_id, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
              count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
              count(*) filter (where status = 'CANCELLED') as cancelled
-      from j join results r using (job_id)
-      where j.state in ('DONE', 'CANCELLED') and (j.generation = 1 or ${NEWEST_OF_ITEM})
+      from j join ends r using (job_id)
+      where j.state in ('DONE', 'CANCELLED')
       group by r.job_id
     )
     select j.job_id, format('generation %s has ended and has no summary', g.generation) as problem

@@ -1,9 +1,11 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { cursorTime } from '../jobs/jobs-page.ts';
+import { newestBetween } from '../results/stored-results.ts';
 
 // Rows of a window of seqs ($3 to $4) by live status: PROCESSING or PENDING while a span holds them, otherwise the
 // status of their result. When sorted by time ($6), each row has the time of its last change: of its span or of its
-// result. One snapshot, so a row appears once. Index: spans_pkey by job, results_pkey by window.
+// result. One snapshot, so a row appears once. Index: spans_pkey by job, result_rows_pkey and
+// result_blocks_pkey by window.
 const LIVE_ROWS: Statement = {
   name: 'live-rows-page',
   text: `
@@ -15,10 +17,8 @@ const LIVE_ROWS: Statement = {
       where s.job_id = $1 and s.items && int8range($3::bigint, $4::bigint)
     ),
     ended as (
-      select distinct on (r.seq) r.seq, r.status::text as status, r.finished_at as updated_at
-      from results r
-      where r.job_id = $1 and r.generation <= $2 and r.seq >= $3::bigint and r.seq < $4::bigint
-      order by r.seq, r.generation desc
+      select e.seq, e.status, e.updated_at
+      from ${newestBetween('r.seq, r.status::text as status, r.finished_at as updated_at', '$3::bigint', '$4::bigint', '$2')} e
     ),
     each as (
       select seq, status, updated_at, attempt, worker_id from live

@@ -2,19 +2,19 @@
 // entries.
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { resultsOf } from '../results/stored-results.ts';
 
 /** Number of generations and failed attempts to show. */
 const MAX_GENERATIONS = 50;
 const MAX_FAILURES = 200;
 
-// Index: results_pkey.
+// Index: result_rows_pkey, result_blocks_pkey.
 const READ_ITEM_RESULTS: Statement = {
   name: 'read-item-results',
   text: `
     select generation, phase, attempt, status, handler_ms as "handlerMs", cost, error_class as "errorClass", error, result,
       finished_at as "finishedAt"
-    from results
-    where job_id = $1 and seq = $2
+    from ${resultsOf('$2')} r
     order by generation desc
     limit ${MAX_GENERATIONS}`,
 };

@@ -3,12 +3,13 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { NEWEST_EDIT, NEWEST_RESULT } from '../exports/export-row-columns.ts';
+import { newestOf } from '../results/stored-results.ts';
 
 /** Status of the items in span s. */
 export const SPAN_STATUS = `case when s.worker_id is not null then 'PROCESSING' when s.ready_at = 'infinity' then 'HELD'
         when s.ready_at > now() then 'RETRYING' else 'PENDING' end`;
 
-// Index: items_pkey, item_edits_pkey, results_pkey; then the spans of the job by spans_pkey, because no index finds a
+// Index: items_pkey, item_edits_pkey, result_rows_pkey, result_blocks_pkey; then the spans of the job by spans_pkey, because no index finds a
 // span by its contents. Scanning 100,000 spans takes 35 ms, and a job has thousands.
 const READ_ITEM: Statement = {
   name: 'read-item',
@@ -31,7 +32,8 @@ const READ_ITEM: Statement = {
     where i.job_id = $1 and i.seq = $3`,
 };
 
-// The first items that an item emitted, and their total number. Index: items_by_parent, results_pkey.
+// The first items that an item emitted, and their total number. Index: items_by_parent, result_rows_pkey,
+// result_blocks_pkey.
 const READ_CHILDREN: Statement = {
   name: 'read-children',
   text: `
@@ -40,12 +42,7 @@ const READ_CHILDREN: Statement = {
     from (
       select i.seq, i.summary from items i where i.job_id = $1 and i.parent_seq = $3 order by i.seq limit $4
     ) c
-    left join lateral (
-      select r.status from results r
-      where r.job_id = $1 and r.seq = c.seq and r.generation <= $2
-      order by r.generation desc
-      limit 1
-    ) r on true
+    left join lateral ${newestOf('c.seq', 'r.generation <= $2')} r on true
     order by c.seq`,
 };
 

@@ -20,7 +20,7 @@ const treePage = (rows: string): string => `
     order by i.seq`;
 
 // Rows of the file in a window of seqs, which limits how much one statement reads. Index: items_pkey; per row
-// item_edits_pkey, results_pkey, items_by_parent.
+// item_edits_pkey, result_rows_pkey, result_blocks_pkey, items_by_parent.
 const ROOTS: Statement = {
   name: 'tree-roots',
   text: treePage(`

@@ -1,8 +1,9 @@
 import type { FailedItem } from '../../../core/items/failed-item.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { endedLater } from './stored-results.ts';
 
 // Items that became ERROR since the previous summary: in a generation and in those it continues. In seq order, with
-// the input they had. Results never change, so a page is always the same. Index: results_not_done, one range per
+// the input they had. Results never change, so a page is always the same. Index: result_rows_not_done, one range per
 // generation.
 const FAILED_ITEMS: Statement = {
   name: 'failed-items-page',
@@ -11,13 +12,11 @@ const FAILED_ITEMS: Statement = {
            coalesce((select e.input from item_edits e
                      where e.job_id = $1 and e.seq = r.seq and e.generation <= $2
                      order by e.generation desc limit 1), i.input) as input
-    from results r join items i on i.job_id = $1 and i.seq = r.seq
+    from result_rows r join items i on i.job_id = $1 and i.seq = r.seq
     where r.job_id = $1 and r.status = 'ERROR' and r.seq > $3
       and r.generation > coalesce((select max(s.generation) from summaries s where s.job_id = $1 and s.generation < $2), 0)
       and r.generation <= $2
-      and not exists (
-        select from results n where n.job_id = $1 and n.seq = r.seq and n.generation > r.generation and n.generation <= $2
-      )
+      and not ${endedLater('r.seq', 'r.generation', '$2')}
     order by r.seq
     limit $4`,
 };
