@@ -1,5 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { fence, fenceValues, type RecordedLease } from '../spans/fence-leases.ts';
+import { fenceValues, heldLeases, type RecordedLease, shrinkLeases } from '../spans/fence-leases.ts';
 import { INSERT_LEDGER, type LedgerCounts, type LedgerEntry, ledgerValues } from './insert-ledger-entry.ts';
 import { BLOCK_VALUES, blockValues, insertBlocks, type ResultBlock } from './result-block.ts';
 
@@ -13,8 +13,9 @@ const $row = (offset: number): string => `$${FIRST.rows + offset}`;
 const RECORD_DONE: Statement = {
   name: 'record-done',
   text: `
-    with ${fence(FIRST.fence, ALL_HELD)},
+    with ${heldLeases(FIRST.fence)},
     whole as materialized (select count(*) = cardinality($${FIRST.fence}::bigint[]) as all_held from held),
+    ${shrinkLeases(FIRST.fence, ALL_HELD)},
     blocks as (${insertBlocks(FIRST.blocks, ALL_HELD)}),
     rows as (
       insert into result_rows (job_id, generation, phase, seq, attempt, status, handler_ms, cost, result)

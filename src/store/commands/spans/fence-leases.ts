@@ -10,8 +10,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 // a plan made before the queue grew read all spans of the job once per lease (164,600 rows for 20 leases and 4,000
 // spans, now 2,100).
 //
-// `first` is the number of the first of its four parameters; the job is $1. `condition` is true if leases may change.
-export function fence(first: number, condition: string): string {
+// `first` is the number of the first of its four parameters; the job is $1.
+export function heldLeases(first: number): string {
   const spans = `$${first}::bigint[]`;
   return `
     held as materialized (
@@ -22,7 +22,13 @@ export function fence(first: number, condition: string): string {
       where s.token = w.token and s.items @> w.recorded
       order by s.span_id
       for update of s
-    ),
+    )`;
+}
+
+/** Takes the recorded items from the held leases, if the condition is true. */
+export function shrinkLeases(first: number, condition: string): string {
+  const spans = `$${first}::bigint[]`;
+  return `
     kept as (
       update spans s
       set items = h.rest, item_count = s.item_count - h.recorded_count, updated_at = now()
@@ -37,7 +43,7 @@ export function fence(first: number, condition: string): string {
 
 const FENCE_LEASES: Statement = {
   name: 'fence-leases',
-  text: `with ${fence(2, 'true')} select token, isempty(rest) from held`,
+  text: `with ${heldLeases(2)}, ${shrinkLeases(2, 'true')} select token, isempty(rest) from held`,
 };
 
 export interface RecordedLease {

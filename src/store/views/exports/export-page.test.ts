@@ -26,7 +26,7 @@ beforeAll(async () => {
   // Statistics of empty tables: the plan must not depend on better ones.
   await database.query('alter table items set (autovacuum_enabled = off)');
   await database.query('alter table result_rows set (autovacuum_enabled = off)');
-  await database.query('analyze items, results');
+  await database.query('analyze items, result_rows');
   await database.query('set plan_cache_mode = force_generic_plan');
   await database.query('set jit = off');
   const jobIds = [await jobWithItems(context, { items: 0 }), await jobWithItems(context, { items: 0 })];
@@ -105,7 +105,7 @@ const page = {
 
 describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
   beforeAll(async () => {
-    if (statistics === 'fresh') await database.query('analyze items, results');
+    if (statistics === 'fresh') await database.query('analyze items, result_rows');
   });
 
   it('a page is read by key, and its cost depends only on its size', async () => {
@@ -113,7 +113,8 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(nodes[0]!['Actual Rows']).toBe(2000);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(rowsLookedAt(nodes, 'items')).toBe(2000);
-    expect(rowsLookedAt(nodes, 'result_rows')).toBe(2000);
+    // A tenth of the items has a result of a second generation.
+    expect(rowsLookedAt(nodes, 'result_rows')).toBe(2200);
   });
 
   it.each([
@@ -136,7 +137,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     expect(nodes[0]!['Actual Rows']).toBe(0);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(rowsLookedAt(nodes, 'items')).toBe(2000);
-    expect(rowsLookedAt(nodes, 'result_rows')).toBeLessThanOrEqual(2000);
+    expect(rowsLookedAt(nodes, 'result_rows')).toBeLessThanOrEqual(2200);
   });
 
   it('failed rows are found through their own index, and nothing else is read', async () => {

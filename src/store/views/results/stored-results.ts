@@ -1,5 +1,6 @@
 // Results as rows, wherever they are stored: one row each in result_rows, or as lines of result_blocks. Every statement
-// that reads results does so through these fragments. The job is parameter $1.
+// that reads results does so through these fragments. The job is parameter $1. Seqs may be expressions of the outer query,
+// but not of its aliases b, l and r.
 //
 // A block covers at most BLOCK_SEQS seqs, and every seq in its range has ended in its generation. Where a line is empty,
 // result_rows has the item's row: it is not DONE, or too large for a block.
@@ -36,10 +37,10 @@ export const resultsBetween = (from: string, to: string, job = '$1'): string => 
         from result_rows r
         where r.job_id = ${job} and r.seq >= ${from} and r.seq < ${to}
         union all
-        select ${blockColumns('b.first_seq + u.n - 1', { line: 'u.line', handlerMs: 'u.handler_ms', cost: 'u.cost' })}
+        select ${blockColumns('b.first_seq + l.n - 1', { line: 'l.line', handlerMs: 'l.handler_ms', cost: 'l.cost' })}
         from result_blocks b
-        cross join lateral unnest(string_to_array(b.lines, E'\\n'), b.handler_ms, b.costs) with ordinality as u(line, handler_ms, cost, n)
-        where ${blocksNear(from, to, job)} and u.line <> '' and b.first_seq + u.n - 1 >= ${from} and b.first_seq + u.n - 1 < ${to}
+        cross join lateral unnest(string_to_array(b.lines, E'\\n'), b.handler_ms, b.costs) with ordinality as l(line, handler_ms, cost, n)
+        where ${blocksNear(from, to, job)} and l.line <> '' and b.first_seq + l.n - 1 >= ${from} and b.first_seq + l.n - 1 < ${to}
       )`;
 
 /** The newest of these results for each item. */
