@@ -404,7 +404,7 @@ describe('a cancelled job', () => {
         return null;
       end $$`);
     await database.query(`
-      create or replace trigger end_large_step after insert on results referencing new table as added
+      create or replace trigger end_large_step after insert on result_rows referencing new table as added
       for each statement execute function end_large_step()`);
   }
 

@@ -24,7 +24,14 @@ import { forEveryInterleaving, type InterleavingRun, ordersOf, type Session } fr
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { drainJob } from './drain-job.ts';
-import { doneOutcomes, type SeededJob, type SeededLease, seedJob } from './seed-job.ts';
+import {
+  doneOutcome,
+  doneOutcomes,
+  plainOutcome,
+  type SeededJob,
+  type SeededLease,
+  seedJob,
+} from './seed-job.ts';
 import { steppedSession, takeDeadlocks } from './stepped-session.ts';
 
 const database = useTestDatabase();
@@ -79,7 +86,7 @@ async function claim(db: Executor, name: string, maxItems: number, meeting: Meet
 function flusher(
   name: string,
   parts: (meeting: Meeting) => [SeededLease, number[]][],
-  { stops = ['fence-leases', 'commit', 'begin-finalizing'], prepare = '' } = {},
+  { stops = ['fence-leases', 'commit', 'begin-finalizing'], prepare = '', outcome = doneOutcome } = {},
 ): Session<Meeting> {
   return steppedSession({
     name,
@@ -96,7 +103,10 @@ function flusher(
           phase: leases[0]![0].phase,
           workerId: newId(),
           flushId: newId(),
-          leases: leases.map(([lease, seqs]) => doneOutcomes(lease, seqs)),
+          leases: leases.map(([lease, seqs]) => ({
+            ...doneOutcomes(lease, []),
+            outcomes: seqs.map(outcome),
+          })),
         },
         false,
       );
@@ -310,7 +320,10 @@ describe('concurrent claims', () => {
   });
 });
 
-describe('a late worker', () => {
+describe.each([
+  { way: 'in one statement', fence: 'record-done', outcome: plainOutcome },
+  { way: 'in a transaction', fence: 'fence-leases', outcome: doneOutcome },
+])('a late worker that flushes $way', ({ fence, outcome }) => {
   test('whose lease is renewed, rescued and flushed concurrently records everything or nothing', async () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
@@ -318,7 +331,7 @@ describe('a late worker', () => {
       sessions: [
         renewer('K', (meeting) => meeting.leases),
         rescuer('R', ['lock-expired-leases']),
-        flusher('F', ({ leases }) => [[leases[0]!, [0, 1]]], { stops: ['fence-leases'] }),
+        flusher('F', ({ leases }) => [[leases[0]!, [0, 1]]], { stops: [fence], outcome }),
       ],
       setup: (admin) =>
         seedMeeting(admin, {
@@ -335,7 +348,7 @@ describe('a late worker', () => {
           [0, 2],
         ]).toContainEqual([recorded, fenced]);
         expect(await countResults(admin, meeting)).toBe(recorded);
-        if (rescued > 0 && startedBefore(run, 'R.lock-expired-leases', 'F.fence-leases'))
+        if (rescued > 0 && startedBefore(run, 'R.lock-expired-leases', `F.${fence}`))
           expect(fenced, 'a flush after the rescue').toBe(2);
         if (rescued === 0) expect(recorded, 'a flush of a lease that was not rescued').toBe(2);
         if (rescued > 0 && startedBefore(run, 'R.lock-expired-leases', 'K.renew-leases'))
@@ -360,7 +373,7 @@ describe('a late worker', () => {
       sessions: [
         rescuer('R', []),
         claimer('N', 1),
-        flusher('Z', ({ leases }) => [[leases[0]!, [0]]], { stops: ['fence-leases'] }),
+        flusher('Z', ({ leases }) => [[leases[0]!, [0]]], { stops: [fence], outcome }),
       ],
       // A lone item keeps its span row through rescue and claim: only the token distinguishes the holders.
       setup: (admin) =>
@@ -377,7 +390,7 @@ describe('a late worker', () => {
           expect(meeting.claims.get('N')!.spanId).toBe(meeting.leases[0]!.spanId);
           expect(recorded).toBe(0);
         }
-        if (startedBefore(run, 'Z.fence-leases', 'R.end')) expect(recorded).toBe(1);
+        if (startedBefore(run, `Z.${fence}`, 'R.end')) expect(recorded).toBe(1);
       },
     });
   });
@@ -434,8 +447,8 @@ describe('a late worker', () => {
     const runs = await forEveryInterleaving({
       databaseUrl,
       sessions: [
-        flusher('F', ({ leases }) => [[leases[0]!, [0, 3]]], { stops: ['fence-leases'] }),
-        flusher('G', ({ leases }) => [[leases[0]!, [1]]], { stops: ['fence-leases'] }),
+        flusher('F', ({ leases }) => [[leases[0]!, [0, 3]]], { stops: [fence], outcome }),
+        flusher('G', ({ leases }) => [[leases[0]!, [1]]], { stops: [fence], outcome }),
         releaser('L', []),
       ],
       setup: (admin) =>
@@ -454,7 +467,7 @@ describe('a late worker', () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
-        flusher('F', ({ leases }) => [[leases[0]!, [4]]], { stops: ['fence-leases'] }),
+        flusher('F', ({ leases }) => [[leases[0]!, [4]]], { stops: [fence], outcome }),
         releaser('L', [0, 1, 2]),
         rescuer('R', []),
       ],
@@ -504,7 +517,7 @@ describe('the end of a job', () => {
       databaseUrl,
       limit: 40,
       sessions: [
-        flusher('A', ({ leases }) => [[leases[0]!, [0]]], { stops: ['fence-leases', 'commit'] }),
+        flusher('A', ({ leases }) => [[leases[0]!, [0]]], { stops: ['record-done'], outcome: plainOutcome }),
         flusher('B', ({ leases }) => [[leases[1]!, [1, 2]]], { stops: ['commit', 'begin-finalizing'] }),
         flusher('C', ({ leases }) => [[leases[2]!, [3]]], { stops: ['commit', 'begin-finalizing'] }),
       ],

@@ -14,10 +14,10 @@ import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess/
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
-import type { ClaimedSpan } from '../../src/store/commands/spans/claim-items.ts';
 import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
+import type { ClaimedSpan } from '../../src/store/commands/spans/claim-items.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { expectSeen } from '../support/expect-seen.ts';

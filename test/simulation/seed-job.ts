@@ -94,7 +94,13 @@ export function doneOutcomes(lease: SeededLease, seqs: number[]): LeaseOutcomes 
   return { spanId, token, attempt, failures: '', priority: 0, outcomes: seqs.map(doneOutcome) };
 }
 
+/** With a new result column, so that its flush is a transaction of several statements. */
 export function doneOutcome(seq: number): RecordedOutcome {
+  return { ...plainOutcome(seq), columns: ['seq'] };
+}
+
+/** A flush with nothing else is one statement. */
+export function plainOutcome(seq: number): RecordedOutcome {
   return {
     seq,
     kind: 'terminal',

@@ -331,9 +331,11 @@ describe('a flush that fails with a transient error', () => {
     const losingFirstReply = (db: Database): Database =>
       new Proxy(db, {
         get(target, property) {
-          if (property !== 'transaction') return Reflect.get(target, property).bind(target);
-          return async (...parameters: Parameters<Database['transaction']>) => {
-            const value = await target.transaction(...parameters);
+          const method = Reflect.get(target, property).bind(target);
+          // The flush is one statement, or a transaction of several.
+          if (property !== 'transaction' && property !== 'runArrays') return method;
+          return async (...parameters: unknown[]) => {
+            const value = await method(...parameters);
             replies += 1;
             if (replies === 1) throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
             return value;
