@@ -188,7 +188,7 @@ test('logs a flush that the database rolled back, with the reason', async () => 
   });
   const { rowmill, entries } = await embedded(pipeline);
   await database.query(`
-    drop trigger if exists roll_back_once on results;
+    drop trigger if exists roll_back_once on result_rows;
     drop sequence if exists rolled_back;
     create sequence rolled_back;
     create or replace function roll_back_once() returns trigger language plpgsql as $$
@@ -196,7 +196,7 @@ test('logs a flush that the database rolled back, with the reason', async () => 
       if nextval('rolled_back') = 1 then raise exception 'not this time' using errcode = '40001'; end if;
       return new;
     end $$;
-    create trigger roll_back_once before insert on results for each row execute function roll_back_once()`);
+    create trigger roll_back_once before insert on result_rows for each row execute function roll_back_once()`);
   const jobId = await rowmill.submit(pipeline, [{ n: 1 }]);
   await rowmill.whenFinished(jobId);
   expect(find(entries, 'flush rolled back')).toMatchObject([

@@ -19,7 +19,7 @@ const database = useTestDatabase();
 /** Rolls back the first flush that contains row 7 of any job. */
 async function rollBackOnce(): Promise<void> {
   await database.query(`
-    drop trigger if exists roll_back_once on results;
+    drop trigger if exists roll_back_once on result_rows;
     drop sequence if exists rolled_back;
     create sequence rolled_back;
     create or replace function roll_back_once() returns trigger language plpgsql as $$
@@ -29,7 +29,7 @@ async function rollBackOnce(): Promise<void> {
       end if;
       return new;
     end $$;
-    create trigger roll_back_once before insert on results for each row execute function roll_back_once()`);
+    create trigger roll_back_once before insert on result_rows for each row execute function roll_back_once()`);
 }
 
 test('a worker counts items, flushes, rollbacks, retries and the answers of each resource', async () => {

@@ -36,7 +36,7 @@ const sent = new Map<string, { name: string; values: unknown[] }>();
 beforeAll(async () => {
   for (const table of [
     'items',
-    'results',
+    'result_rows',
     'spans',
     'jobs',
     'ledger',
@@ -213,7 +213,7 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
 /** Tables that grow with the rows of jobs. */
 const QUEUE_AND_ROWS = [
   'items',
-  'results',
+  'result_rows',
   'stage_outputs',
   'attempt_errors',
   'item_edits',

@@ -13,7 +13,7 @@ let waiting: string;
 
 beforeEach(async () => {
   await database.query(
-    'truncate jobs, items, spans, results, ledger, summaries, job_events, workers, error_groups',
+    'truncate jobs, items, spans, result_rows, result_blocks, ledger, summaries, job_events, workers, error_groups',
   );
   rowmill = await openRowmill({ databaseUrl: database.url });
   const worker = await rowmill.startWorker([pipeline]);

@@ -66,7 +66,7 @@ beforeAll(async () => {
     `insert into result_columns (job_id, generation, name, position) values ($1, 1, 'price', 0)`,
     [jobId],
   );
-  await database.query('analyze items, results');
+  await database.query('analyze items, result_rows');
 });
 afterAll(() => rowmill?.close());
 

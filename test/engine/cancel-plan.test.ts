@@ -9,7 +9,7 @@ import { type Explainer, nodesOf, openExplainer, rowsVisited } from '../support/
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const TABLES = ['jobs', 'spans', 'results', 'error_groups', 'ledger'];
+const TABLES = ['jobs', 'spans', 'result_rows', 'error_groups', 'ledger'];
 const ITEMS = 3200;
 const SPANS = 100;
 /** Items of the spans that one step reads. */

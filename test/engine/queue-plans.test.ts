@@ -22,7 +22,7 @@ const database = useTestDatabase();
 const TABLES = [
   'jobs',
   'spans',
-  'results',
+  'result_rows',
   'error_groups',
   'ledger',
   'result_columns',
