@@ -153,6 +153,30 @@ test('finds a cancellation that stopped halfway, and a cancelled job with the wr
   expect(Object.keys(await problems())).toEqual(['coverage', 'truth', 'one summary']);
 });
 
+test('finds a result that is stored as a row and in a block, and a block that lost a line', async () => {
+  const worker = await rowmill.startWorker([pipeline]);
+  const jobId = await rowmill.submit(
+    pipeline,
+    Array.from({ length: 40 }, (_, n) => ({ n })),
+  );
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+  await database.query(
+    `insert into result_rows (job_id, seq, generation, phase, attempt, status)
+     select job_id, first_seq + 3, generation, phase, 1, 'DONE' from result_blocks where job_id = $1 limit 1`,
+    [jobId],
+  );
+  expect((await problems())['one end']).toEqual(['1 items have a result as a row and another in a block']);
+  await database.query('delete from result_rows where job_id = $1 and result is null', [jobId]);
+  await database.query(
+    `update result_blocks set lines = regexp_replace(lines, '\n[^\n]*$', '') where job_id = $1`,
+    [jobId],
+  );
+  expect((await problems())['one end']?.[0]).toMatch(
+    'blocks of results do not have a line for each of their items',
+  );
+});
+
 test('finds a dropped primary key', async () => {
   await database.query('alter table summaries drop constraint summaries_pkey');
   try {
