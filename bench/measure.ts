@@ -6,7 +6,7 @@ export interface Counters {
   deadTuples: number;
 }
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'bench-measure' });
   await client.connect();
   try {
@@ -70,6 +70,11 @@ export async function levelGround(databaseUrl: string): Promise<void> {
     await client.query('vacuum analyze');
     await client.query('checkpoint');
   });
+}
+
+/** Removes dead row versions, so that the size of the tables is the size of what they hold. */
+export async function vacuum(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, (client) => client.query('vacuum'));
 }
 
 /**
