@@ -6,8 +6,8 @@ import { reprocessJob } from '../dist/engine/reprocess/reprocess-job.js';
 import { defineCounter, definePipeline, openRowmill } from '../dist/index.js';
 import { contextOf } from '../dist/open-rowmill.js';
 import { Database } from '../dist/platform/database.js';
-import { claimItems } from '../dist/store/commands/spans/claim-items.js';
 import { changeEntries, copyContributions } from '../dist/store/commands/counters/change-entries.js';
+import { claimItems } from '../dist/store/commands/spans/claim-items.js';
 
 const task = JSON.parse(process.argv[2]);
 const notes = defineCounter({

@@ -1,7 +1,8 @@
 // Child process of files.ts: runs one task, so that its peak memory can be measured; plain JavaScript, because
 // stripping types would add to it. Prints one JSON line.
-import { createWriteStream } from 'node:fs';
+
 import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
 import pg from 'pg';

@@ -6,9 +6,12 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { classifyError } from '../../dist/core/errors/classify-error.js';
 import { errorSignature } from '../../dist/core/errors/error-signature.js';
+import type { RecordedOutcome } from '../../dist/engine/flush/flush-outcomes.js';
+import { ResultBlocks } from '../../dist/engine/flush/result-blocks.js';
 import type { Transaction } from '../../dist/platform/database.js';
 import { NUMBER_SETTINGS } from '../../dist/platform/setting-table.js';
 import { OutcomeLines } from '../../dist/store/commands/items/copy-outcomes.js';
+import { insertResultBlocks } from '../../dist/store/commands/results/insert-result-blocks.js';
 import {
   type ClaimedItem,
   inputLines,
@@ -28,6 +31,7 @@ const READ_ITEMS = `
 //   items per turn of the event loop all / 1,000 / 250     204-216 / 190-232 / 234-244
 //   COPY in pieces of 16 kB / 64 kB / 1 MB                 226-241 / 208-246 / 216-245
 export const bestSettings = { itemsPerBatch: NUMBER_SETTINGS.flushMaxItems.default, itemsPerTurn: 250 };
+const ENDED = { kind: 'terminal', delayMs: 0 } as const;
 const MAX_BYTES = NUMBER_SETTINGS.claimMaxBytes.default;
 
 /** Each COPY commits by itself. */
@@ -65,23 +69,32 @@ export function createContestant(options: ContestantOptions, settings = bestSett
   }
 
   /** Handles one batch. The event loop turns in between, so that the last batch is sent meanwhile. */
-  async function handleAll(items: readonly ClaimedItem[]): Promise<OutcomeLines> {
-    const lines = new OutcomeLines({ jobId, generation: 1, phase: 0 });
+  async function handleAll(items: readonly ClaimedItem[]): Promise<() => Promise<void>> {
+    const job = { jobId, generation: 1, phase: 0 };
+    const lines = new OutcomeLines(job);
+    const outcomes: RecordedOutcome[] = [];
     let startedMs = performance.now();
     for (const [at, { seq, input }] of items.entries()) {
       if (at % settings.itemsPerTurn === 0) await turnOfLoop();
       try {
         const json = JSON.stringify(await handle(JSON.parse(input) as Item));
         const endedMs = performance.now();
-        lines.result(seq, 1, 'DONE', endedMs - startedMs, null, json, null);
+        outcomes.push({ ...ENDED, seq, status: 'DONE', json, failure: null, handlerMs: endedMs - startedMs });
         startedMs = endedMs;
       } catch (error) {
         const failure = classifyError(error, Date.now());
         const signature = errorSignature(failure.class, failure.message);
-        lines.result(seq, 1, 'ERROR', performance.now() - startedMs, failure, null, signature);
+        const handlerMs = performance.now() - startedMs;
+        outcomes.push({ ...ENDED, seq, status: 'ERROR', json: null, failure, handlerMs });
+        lines.result(seq, 1, 'ERROR', handlerMs, failure, null, signature);
       }
     }
-    return lines;
+    const { blocks, rows } = new ResultBlocks(outcomes, 1, false);
+    for (const { seq, handlerMs, json } of rows) lines.result(seq, 1, 'DONE', handlerMs, null, json, null);
+    return async () => {
+      await insertResultBlocks(writes, job, blocks);
+      await lines.copy(writes);
+    };
   }
 
   async function loop(onFinished: (items: number) => void): Promise<void> {
@@ -91,9 +104,9 @@ export function createContestant(options: ContestantOptions, settings = bestSett
       const items = await reading;
       first = items.at(-1)!.seq + 1;
       reading = read(first);
-      const lines = await handleAll(items);
+      const write = await handleAll(items);
       await writing;
-      writing = lines.copy(writes).then(() => onFinished(items.length));
+      writing = write().then(() => onFinished(items.length));
     }
     await writing;
   }

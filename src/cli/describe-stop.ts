@@ -1,6 +1,5 @@
 // Explains why a followed job stopped, and which command continues it.
-import { budgetName, isUsedUp } from '../core/limits/budget-control.ts';
-import { amount } from '../core/limits/budget-control.ts';
+import { amount, budgetName, isUsedUp } from '../core/limits/budget-control.ts';
 import { raiseBudget } from '../core/limits/raise-budget.ts';
 import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
 import { printedCommand } from './printed-command.ts';

@@ -2,9 +2,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { contextOf, openRowmill, type Rowmill } from '../open-rowmill.ts';
-import { capturedLog, type LogEntry } from '../testing/captured-log.ts';
 import { definePipeline } from '../pipeline/define-pipeline.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { capturedLog, type LogEntry } from '../testing/captured-log.ts';
 import { Events } from './events.ts';
 import { logEvents } from './log-events.ts';
 import { newId } from './random.ts';

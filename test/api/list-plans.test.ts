@@ -2,20 +2,20 @@
 // last page of a job costs as much as the first.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
-import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
 import { counterOwnerTotals } from '../../src/store/views/counters/counter-owner-totals.ts';
 import { listNotDoneRows } from '../../src/store/views/exports/export-not-done-page.ts';
 import { listRows } from '../../src/store/views/exports/export-page.ts';
+import { readStats } from '../../src/store/views/health/read-stats.ts';
+import { readChildren, readItem } from '../../src/store/views/items/read-item.ts';
+import { readItemHistory } from '../../src/store/views/items/read-item-history.ts';
+import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.ts';
+import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
 import { jobActivityPage } from '../../src/store/views/jobs/job-activity-page.ts';
 import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
-import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
-import { readChildren, readItem } from '../../src/store/views/items/read-item.ts';
-import { readItemHistory } from '../../src/store/views/items/read-item-history.ts';
 import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
-import { readStats } from '../../src/store/views/health/read-stats.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
-import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.ts';
+import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
 import { type Explained, type Explainer, openExplainer, toArguments } from '../support/explain-statement.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

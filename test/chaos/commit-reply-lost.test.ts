@@ -3,9 +3,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -32,8 +32,11 @@ let rowmill: Rowmill;
 let worker: RowmillWorker | undefined;
 let calls: Map<number, number>;
 let pipeline: Pipeline;
+/** Results with new columns are flushed in a transaction, others in one statement. */
+let newColumns: boolean;
 
 beforeEach(async (context) => {
+  newColumns = false;
   proxy = await startFaultProxy({ target: database.url });
   rowmill = await openRowmill({ databaseUrl: proxy.url, settings: SETTINGS });
   calls = new Map();
@@ -44,7 +47,7 @@ beforeEach(async (context) => {
         name: 'only',
         async run(input: Record<string, unknown>, { seq }) {
           calls.set(seq, (calls.get(seq) ?? 0) + 1);
-          return { n: input.n };
+          return newColumns ? { n: input.n, [`column ${seq}`]: 1 } : { n: input.n };
         },
       },
     ],
@@ -88,13 +91,20 @@ interface Cut {
   reply: RegExp;
   cut: (proxy: FaultProxy) => Promise<FiredFault>;
   settings?: Partial<Settings>;
+  newColumns?: boolean;
 }
 
 const CUTS: Cut[] = [
   {
-    name: 'the flush',
+    name: 'a flush in one statement',
+    reply: /SELECT/,
+    cut: (p) => p.cutOnReply({ match: has('as all_held from held') }),
+  },
+  {
+    name: 'a flush in a transaction',
     reply: /COMMIT/,
-    cut: (p) => p.cutAfterCommit({ match: has('copy results'), times: 3 }),
+    cut: (p) => p.cutAfterCommit({ match: has('copy result_rows'), times: 3 }),
+    newColumns: true,
   },
   {
     name: 'a claim',
@@ -121,14 +131,18 @@ const CUTS: Cut[] = [
   },
 ];
 
-test.each(CUTS)('every item runs once if the reply to $name is lost', async ({ cut, reply, settings }) => {
-  database.keepIfFailed();
-  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  const fired = cut(proxy);
-  await startWorker(settings);
-  expect((await fired).reply).toMatch(reply);
-  await expectWholeAndOnce(jobId);
-});
+test.each(CUTS)(
+  'every item runs once if the reply to $name is lost',
+  async ({ cut, reply, settings, newColumns: columns = false }) => {
+    database.keepIfFailed();
+    newColumns = columns;
+    const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+    const fired = cut(proxy);
+    await startWorker(settings);
+    expect((await fired).reply).toMatch(reply);
+    await expectWholeAndOnce(jobId);
+  },
+);
 
 test('a reprocess whose reply is lost queues its rows once and returns its result', async () => {
   database.keepIfFailed();
@@ -148,7 +162,8 @@ test('a reprocess whose reply is lost queues its rows once and returns its resul
 test('every item runs once if the connection of a flush dies before its commit, three times', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  const fired = proxy.cutBeforeCommit({ match: has('copy results'), times: 3 });
+  newColumns = true;
+  const fired = proxy.cutBeforeCommit({ match: has('copy result_rows'), times: 3 });
   await startWorker();
   await fired;
   await expectWholeAndOnce(jobId);
@@ -157,7 +172,8 @@ test('every item runs once if the connection of a flush dies before its commit, 
 test('every item runs once if the reply to the rows of a flush is lost in the middle of its transaction', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  const fired = proxy.cutOnReply({ match: has('copy results'), times: 2 });
+  newColumns = true;
+  const fired = proxy.cutOnReply({ match: has('copy result_rows'), times: 2 });
   await startWorker();
   await fired;
   await expectWholeAndOnce(jobId);

@@ -138,7 +138,7 @@ test('a flush delayed by the network past its lease is fenced by the database', 
   database.keepIfFailed();
   const jobId = await submit('cut-off');
   const proxy = await startFaultProxy({ target: database.url });
-  const heldUp = proxy.blackholeAt((sql) => sql.includes('with held as materialized'));
+  const heldUp = proxy.blackholeAt((sql) => sql.includes('held as materialized'));
   const zombie = startChaosWorker({
     databaseUrl: proxy.url,
     pipeline: 'cut-off',

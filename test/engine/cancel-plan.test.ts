@@ -1,8 +1,8 @@
 // The database's work for a step of a cancellation is proportional to its items, for any table statistics and any age
 // of the plan.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cancelStep } from '../../src/engine/jobs/cancel-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { cancelStep } from '../../src/engine/jobs/cancel-job.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
 import { type Explainer, nodesOf, openExplainer, rowsVisited } from '../support/explain-statement.ts';

@@ -603,7 +603,7 @@ describe('the cost of counters', () => {
       const measured = { notes: 1 };
       const contribution = { counter: notes.name, scope: 'a', entity: 'd', mode: 'add', measured } as const;
       await sent([contribution]);
-      expect((await sent([contribution])).filter((name) => !without.includes(name))).toEqual([
+      expect((await sent([contribution])).filter((name) => name.includes('counter'))).toEqual([
         'list-counters',
         'change-counter-entries',
         'copy-counter-contributions',

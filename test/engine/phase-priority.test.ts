@@ -1,9 +1,10 @@
 // Phases of one worker compete for its one claim connection.
-import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { newId } from '../../src/platform/random.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
+import { newId } from '../../src/platform/random.ts';
 import { replaceSpans } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

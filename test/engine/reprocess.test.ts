@@ -1,7 +1,7 @@
 // Reprocessing: which rows run again, from which phase, and the job afterwards.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import {
   definePipeline,
@@ -13,13 +13,13 @@ import {
   skip,
 } from '../../src/index.ts';
 import { contextOf } from '../../src/open-rowmill.ts';
+import type { ItemContext } from '../../src/pipeline/item-context.ts';
+import type { Phase } from '../../src/pipeline/pipeline.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
 import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
 import { claimFinalize, finishJobRow } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { insertSummary } from '../../src/store/commands/jobs/insert-summary.ts';
-import type { Phase } from '../../src/pipeline/pipeline.ts';
-import type { ItemContext } from '../../src/pipeline/item-context.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -2,18 +2,17 @@
 import type { z } from 'zod';
 import type { delivery, webhook, webhookRoutes } from '../../contract/webhooks.ts';
 import { decodeCursor } from '../../core/paging/cursor.ts';
-import { changeWebhook } from '../../engine/webhooks/change-webhook.ts';
+import { changeWebhook, webhookNotFound } from '../../engine/webhooks/change-webhook.ts';
 import { createWebhook } from '../../engine/webhooks/create-webhook.ts';
 import { deleteWebhook } from '../../engine/webhooks/delete-webhook.ts';
 import { resendDelivery } from '../../engine/webhooks/resend-delivery.ts';
 import { rotateWebhookSecret } from '../../engine/webhooks/rotate-webhook-secret.ts';
 import { testWebhook } from '../../engine/webhooks/test-webhook.ts';
-import { webhookNotFound } from '../../engine/webhooks/change-webhook.ts';
 import { type Delivery, listDeliveries } from '../../store/views/events/list-deliveries.ts';
 import { listWebhooks, readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
+import { cutPage } from '../answers/cut-page.ts';
 import { checkConfirmed, listedFor, ownerOf, seenBy } from '../requests/actor.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
-import { cutPage } from '../answers/cut-page.ts';
 import type { Handlers } from '../requests/handler.ts';
 
 /** The same limit as for other messages to one host, so that a slow receiver does not get dozens of requests. */

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import {
   commaSeparated,
-  parseJsonObject,
   parseDuration,
+  parseJsonObject,
   portNumber,
   wholeNumber,
 } from '../argument-values.ts';

@@ -9,8 +9,8 @@
 import {
   adaptShare,
   type CallCounts,
-  type ReportedCalls,
   initialShare,
+  type ReportedCalls,
   type ShareChange,
   type ShareState,
   skipTime,

@@ -83,8 +83,8 @@ export class ResultBlocks {
 }
 
 /**
- * DONE, short, and without an escaped character: jsonb refuses some of those, and must do so in the flush and not when
- * somebody reads the block.
+ * True if it is DONE, short, and without an escaped character. jsonb refuses some of those characters, and a flush can
+ * still record the item as failed, while a read of the block could only fail.
  */
 function isLine({ status, json }: RecordedOutcome): boolean {
   return status === 'DONE' && (json === null || (json.length <= LINE_LENGTH && !json.includes('\\u')));
