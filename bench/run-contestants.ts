@@ -1,9 +1,8 @@
 // Runs the scenarios of all contestants, interleaved, and collects their measurements over all rounds.
-
-import type { Choice } from './choose.ts';
 import type { Entry } from './contestant.ts';
 import { type Better, Rounds, type Spreads } from './rounds.ts';
 import { type Measurement, measureFinishLag, measureIdle, runScenario } from './run-scenario.ts';
+import type { Choice } from './choose.ts';
 import type { Scenario } from './scenarios.ts';
 
 export interface ContestantPlan {

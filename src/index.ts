@@ -1,8 +1,5 @@
 // The public interface uses Node types, so it references them whatever `types` a project sets.
-
-export { type HttpError, httpError } from './core/errors/http-error.ts';
-export { RowmillError } from './core/errors/rowmill-error.ts';
-export type { ResultRow } from './core/files/export-row.ts';
+export type { JobBudget } from './core/limits/budget.ts';
 export {
   type Counter,
   type CounterKey,
@@ -10,18 +7,16 @@ export {
   defineCounter,
 } from './core/items/counter.ts';
 export type { FailedItem } from './core/items/failed-item.ts';
+export type { ResultRow } from './core/files/export-row.ts';
 export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
-export type { JobBudget } from './core/limits/budget.ts';
 export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
 export type { ResourceStatus } from './core/limits/resource-status.ts';
 export type { RetryRule } from './core/retries/retry-policy.ts';
+export { type HttpError, httpError } from './core/errors/http-error.ts';
+export { RowmillError } from './core/errors/rowmill-error.ts';
+export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
 export type { OwnerBudget } from './engine/limits/set-budget.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
-export { definePipeline } from './pipeline/define-pipeline.ts';
-export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-context.ts';
-export { type ResourceUse, resource } from './pipeline/phase-resources.ts';
-export type { Phase, Pipeline } from './pipeline/pipeline.ts';
-export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -29,5 +24,9 @@ export {
 } from './platform/embedded-postgres/start-embedded-postgres.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
 export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
+export { definePipeline } from './pipeline/define-pipeline.ts';
+export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-context.ts';
+export { type ResourceUse, resource } from './pipeline/phase-resources.ts';
+export type { Phase, Pipeline } from './pipeline/pipeline.ts';
 export type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

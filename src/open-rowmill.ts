@@ -2,31 +2,30 @@
 // workers are imported by the methods that use them, so that commands that only read start faster.
 import type { Readable } from 'node:stream';
 import { blockedBecause } from './core/claims/ability.ts';
-import { RowmillError } from './core/errors/rowmill-error.ts';
+import { checkPays, type JobBudget } from './core/limits/budget.ts';
+import { checkParams } from './pipeline/check-params.ts';
 import { type ResultRow, toResultRow } from './core/files/export-row.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/jobs/job-state.ts';
-import { slowBecause } from './core/jobs/slow-because.ts';
-import type { Summary } from './core/jobs/summary.ts';
-import { checkPays, type JobBudget } from './core/limits/budget.ts';
 import type { ResourceOverride } from './core/limits/resource-limits.ts';
 import { type ResourceStatus, resourceStatus } from './core/limits/resource-status.ts';
-import type { EngineContext } from './engine/engine-context.ts';
+import { RowmillError } from './core/errors/rowmill-error.ts';
+import { slowBecause } from './core/jobs/slow-because.ts';
+import type { Summary } from './core/jobs/summary.ts';
 import { type AddItemsOptions, addItems } from './engine/items/add-items.ts';
 import { cancelJob } from './engine/jobs/cancel-job.ts';
 import { type CreateJobRequest, createJob } from './engine/jobs/create-job.ts';
+import type { EngineContext } from './engine/engine-context.ts';
+import { overrideResource } from './engine/limits/override-resource.ts';
 import { pauseJob } from './engine/jobs/pause-job.ts';
+import { type ReprocessRequest, reprocessJob } from './engine/reprocess/reprocess-job.ts';
 import { type ResumeReport, resumeJob } from './engine/jobs/resume-job.ts';
 import { sealJob } from './engine/jobs/seal-job.ts';
-import { overrideResource } from './engine/limits/override-resource.ts';
 import { type OwnerBudget, setBudget, setBudgetOfOwner } from './engine/limits/set-budget.ts';
 import { setOwner } from './engine/limits/set-owner.ts';
 import { controlOptions } from './engine/limits/sync-resources.ts';
-import { type ReprocessRequest, reprocessJob } from './engine/reprocess/reprocess-job.ts';
 import { type ExportRequest, type ExportStream, exportJob } from './export/export-job.ts';
 import { readRows } from './export/read-rows.ts';
 import type { SubmitFileOptions, SubmittedFile } from './ingest/submit-file.ts';
-import { checkParams } from './pipeline/check-params.ts';
-import type { Pipeline } from './pipeline/pipeline.ts';
 import { openStored } from './platform/blob-store/image-copies.ts';
 import { openBlobStore } from './platform/blob-store/open-blob-store.ts';
 import { waitMs } from './platform/clock.ts';
@@ -40,18 +39,19 @@ import type { OpenedGeneration } from './store/commands/jobs/open-generation.ts'
 import type { OverrideChange } from './store/commands/limits/override-resource.ts';
 import type { OwnerChange, OwnerLimits } from './store/commands/limits/set-owner.ts';
 import { migrate } from './store/migrate.ts';
+import { countSuspects } from './store/views/spans/count-suspects.ts';
 import { listAbilities } from './store/views/jobs/list-abilities.ts';
-import { listPressures } from './store/views/jobs/list-pressures.ts';
-import { type Job, readJob } from './store/views/jobs/read-job.ts';
-import { type Progress, readProgress, readSummary } from './store/views/jobs/read-progress.ts';
 import { type ListedOwner, listOwners } from './store/views/limits/list-owners.ts';
+import { listPressures } from './store/views/jobs/list-pressures.ts';
 import { listResources } from './store/views/limits/list-resources.ts';
 import { type BudgetStatus, readBudgets } from './store/views/limits/read-budgets.ts';
 import { type ErrorGroup, readErrorGroups } from './store/views/results/read-error-groups.ts';
-import { countSuspects } from './store/views/spans/count-suspects.ts';
+import { type Job, readJob } from './store/views/jobs/read-job.ts';
+import { type Progress, readProgress, readSummary } from './store/views/jobs/read-progress.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
 import type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
-import { openConnections, type WorkerConnections } from './worker/process/worker-connections.ts';
 import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
+import { openConnections, type WorkerConnections } from './worker/process/worker-connections.ts';
 
 /** Options of `openRowmill`. */
 export interface RowmillOptions {

@@ -1,8 +1,8 @@
 // graphile-worker: one row per job, deleted on completion. It keeps no results, so it writes less than all others.
 import type { Runner } from 'graphile-worker';
-import type pg from 'pg';
 import type { Contestant, ContestantOptions } from '../contestant.ts';
 import { createHandler, createItem, type Item } from '../payload.ts';
+import type pg from 'pg';
 import { openPool, readNumber, waitUntilTrue } from './read-state.ts';
 
 // Read once when the module loads. Without it, every success writes a log line (its own perfTest sets it too).

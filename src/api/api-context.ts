@@ -1,15 +1,15 @@
 // Dependencies shared by all handlers of the API.
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { SourceConfig } from '../ingest/sources/source-config.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Database } from '../platform/database.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { WorkerConnections } from '../worker/process/worker-connections.ts';
+import type { BackgroundWork } from './operations/background-work.ts';
 import type { CursorSignature } from './answers/cursor-signature.ts';
 import type { EventHub } from './events/event-hub.ts';
-import type { BackgroundWork } from './operations/background-work.ts';
 import type { Slots } from './requests/slots.ts';
 
 export interface ApiContext {

@@ -2,25 +2,25 @@
 import type { Server } from 'node:http';
 import multipart from '@fastify/multipart';
 import fastify, {
-  type FastifyHttpOptions,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyHttpOptions,
 } from 'fastify';
 import { barePath } from '../contract/api-version.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
-import type { ApiContext } from './api-context.ts';
-import { addDocsPage } from './documents/docs-page.ts';
 import { answerBrokenRequest } from './requests/answer-broken-request.ts';
 import { answerError } from './requests/answer-error.ts';
+import type { ApiContext } from './api-context.ts';
 import { boundConnections } from './requests/bound-connections.ts';
 import { addCrossSiteRules, checkPublicUrl } from './requests/cross-site.ts';
+import { addDocsPage } from './documents/docs-page.ts';
 import { drainRequests } from './requests/drain-requests.ts';
 import { dropSlowSenders } from './requests/drop-slow-clients.ts';
 import { registerRoutes } from './requests/register-routes.ts';
-import { addSecurityHeaders, setSecurityHeaders } from './requests/security-headers.ts';
 import { HANDLERS } from './routes/all.ts';
+import { addSecurityHeaders, setSecurityHeaders } from './requests/security-headers.ts';
 import { publicPath, serveWeb, withoutPath } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;

@@ -4,7 +4,6 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { createEventPruner } from '../engine/services/event-pruner.ts';
 import { WebhookSender } from '../engine/services/webhook-sender.ts';
 import type { SourceConfig } from '../ingest/sources/source-config.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -13,16 +12,17 @@ import type { Logger } from '../platform/logger.ts';
 import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { openConnections } from '../worker/process/worker-connections.ts';
-import { CursorSignature } from './answers/cursor-signature.ts';
 import type { ApiContext } from './api-context.ts';
-import { EventHub } from './events/event-hub.ts';
 import { createApiMetrics } from './operations/api-metrics.ts';
 import { ApiServices } from './operations/api-services.ts';
 import { BackgroundWork } from './operations/background-work.ts';
+import { CursorSignature } from './answers/cursor-signature.ts';
+import { EventHub } from './events/event-hub.ts';
 import { offerFirstAccount } from './operations/offer-first-account.ts';
-import { Slots } from './requests/slots.ts';
 import { createServer } from './server.ts';
+import { Slots } from './requests/slots.ts';
 
 /** Maximum number of concurrent background tasks, such as ingests, removals and cancellations. */
 const BACKGROUND_AT_ONCE = 4;

@@ -1,7 +1,7 @@
 // Parsers for the values of options and arguments. An invalid value is refused before the command starts.
 import { InvalidArgumentError } from 'commander';
-import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
 import { isAmount } from '../core/limits/budget.ts';
+import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
 
 export function collectSetting(
   pair: string,

@@ -1,7 +1,7 @@
 // Derives the output format from the extension of a file.
 import { extname } from 'node:path';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { OutputFormat } from '../core/files/output-format.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 /** The value of --out for standard output. */
 export const STANDARD_OUTPUT = '-';

@@ -1,7 +1,7 @@
 // Resolves references such as `./prices.ts#price-lookup`, which name one pipeline of a module.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { loadPipelines } from '../pipeline/load-pipelines.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { loadPipelines } from '../pipeline/load-pipelines.ts';
 
 export function modulePathOf(reference: string): string {
   return splitReference(reference)[0];

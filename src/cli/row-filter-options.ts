@@ -1,9 +1,9 @@
 // Options that select rows of a job, for commands that list, export or rerun them.
 import type { Command } from 'commander';
 import { nearestName } from '../core/errors/did-you-mean.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
 import type { RowStatus } from '../core/files/export-row.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export interface RowFilterOptions {
   status?: string[];

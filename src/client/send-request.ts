@@ -3,7 +3,7 @@
 
 import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import type { CallOptions } from './route-call.ts';
-import { apiErrorOf, RowmillApiError, unreachable } from './rowmill-api-error.ts';
+import { RowmillApiError, apiErrorOf, unreachable } from './rowmill-api-error.ts';
 import { randomFraction, waitMs } from './surroundings.ts';
 
 export interface Connection {

@@ -1,8 +1,8 @@
 // Values that many routes share, in queries and bodies.
 import { z } from 'zod';
-import { ITEM_STATUSES } from '../core/items/outcome.ts';
 import { JOB_OUTCOMES } from '../core/jobs/job-outcome.ts';
 import { JOB_STATES } from '../core/jobs/job-state.ts';
+import { ITEM_STATUSES } from '../core/items/outcome.ts';
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 200;

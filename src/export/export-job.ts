@@ -1,13 +1,13 @@
 // The entry point of exports: turns a request into a stream of bytes that reads a fixed generation page by page.
 // Nothing is read before the consumer pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { type ExportColumn, exportColumns, failedColumns } from '../core/files/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import type { CsvDialect } from '../core/files/file-format.ts';
 import { guardLine } from '../core/files/formula-guard.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/files/output-format.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { Executor } from '../platform/database.ts';
 import { retryingReads } from '../platform/retry-passing.ts';

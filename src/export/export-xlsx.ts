@@ -1,10 +1,9 @@
 // Streams rows as a workbook, so that memory does not grow with the rows. Numbers, booleans and dates keep their type;
 // everything else is text and never a formula. Texts that are too long are cut with a mark; extra rows continue in the
 // next sheet.
-
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { cellReader, type ExportColumn } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 import { type SheetCell, type SheetColumn, sheetColumn } from './sheet-cells.ts';

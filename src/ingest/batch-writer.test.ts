@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { definePipeline } from '../pipeline/define-pipeline.ts';
 import type { RowmillEvents } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
+import { definePipeline } from '../pipeline/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
 import { submitFile } from './submit-file.ts';
 

@@ -2,16 +2,16 @@
 // the checksum show after a crash where to resume, and that the file is the same.
 import { createHash, type Hash } from 'node:crypto';
 import { BatchSize } from '../core/claims/batch-size.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { IngestReport } from '../core/files/file-format.ts';
-import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toStorableText } from '../core/items/storable-json.ts';
+import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { type IngestRow, storeBatch } from '../engine/items/store-batch.ts';
-import type { RejectedInput } from '../store/commands/items/copy-rows.ts';
 import { findItemKeys } from '../store/views/items/find-item-keys.ts';
 import { MAX_RAW_LENGTH } from './row-reader.ts';
+import type { RejectedInput } from '../store/commands/items/copy-rows.ts';
 
 /** Stored with every batch. */
 export interface IngestCheckpoint {

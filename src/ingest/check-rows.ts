@@ -1,10 +1,10 @@
 // Checks the first rows of a file against a pipeline's input schema before anything is stored, within bounds of rows
 // and time. Its report counts the rows that would not run.
 import { listIssues, type SchemaIssue } from '../pipeline/input-schema.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { monotonicMs, turnOfLoop } from '../platform/clock.ts';
 import type { PreviewEncoder } from './preview-encoder.ts';
 import type { ReadRow, RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface CheckBounds {
   rows: number;

@@ -1,10 +1,10 @@
 // Encodes rows of a reader for an ingest batch: JSON text under the keys of the job's columns, natural key, summary
 // and repair note. Values stay as they are in the file.
 import { createHash } from 'node:crypto';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { isReservedColumn, storableHeader } from '../core/files/map-columns.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
 import { summarize } from '../core/items/input-summary.ts';
+import { isReservedColumn, storableHeader } from '../core/files/map-columns.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { replaceUnstorable, toStorableJson, toStorableText } from '../core/items/storable-json.ts';
 import { UNSTORABLE_REPLACED } from '../engine/items/add-items.ts';
 import type { IngestRow } from '../engine/items/store-batch.ts';

@@ -10,7 +10,6 @@ import { INGEST_STATES } from '../core/jobs/job-state.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/jobs/seal-job.ts';
 import { type Checked, checkInput, type InputSchema } from '../pipeline/input-schema.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { keepLease } from '../platform/keep-lease.ts';
@@ -24,6 +23,7 @@ import { type Encoded, type EncodeOptions, ObjectEncoder, tableEncoder } from '.
 import { withRows } from './open-rows.ts';
 import { optionsToReadAgain, readLimits } from './read-options.ts';
 import { MAX_RAW_LENGTH, type ReadRow, type RejectedRow, type RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Errors of the file itself: waiting does not make it readable. */
 const FILE_ERRORS: string[] = [

@@ -2,10 +2,10 @@
 // knows the pipeline can continue.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
 import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
 import { ingestJob } from './ingest-job.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export async function resumeIngests(
   context: EngineContext,

@@ -4,10 +4,10 @@
 
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import { ingestJob } from './ingest-job.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 const LOOK_MS = 500;
 

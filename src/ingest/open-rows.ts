@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { newId } from '../platform/random.ts';
 import { csvReader } from './formats/csv/read-csv.ts';
 import {
+  READ_AFTER_CLOSE,
   type FileTask,
   type FileThread,
   type OpenedFile,
-  READ_AFTER_CLOSE,
   startFileThread,
 } from './formats/file-threads.ts';
 import { imageManifestReader } from './formats/read-images.ts';

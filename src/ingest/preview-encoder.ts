@@ -1,13 +1,12 @@
 // Encodes rows for a preview, as they would be stored but without keys and summaries. Fields without a column are
 // reported with the other problems instead of refused.
-
-import { mapColumns } from '../core/files/map-columns.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
 import { fieldsOf } from '../pipeline/input-schema.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
+import { mapColumns } from '../core/files/map-columns.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type Encoded, ObjectEncoder, tableEncoder } from './encode-rows.ts';
 import type { ReadRow, RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface PreviewEncoder {
   encode(row: Exclude<ReadRow, { kind: 'rejected' }>): Encoded;

@@ -1,15 +1,15 @@
 // Previews a file before anything is stored: the detected format, the mapping of columns to fields, and the problems
 // of the first rows.
 import type { DetectedFormat, FormatOptions } from '../core/files/file-format.ts';
-import { type InputField, suggestColumns } from '../core/files/map-columns.ts';
 import { fieldsOf, type SchemaIssue } from '../pipeline/input-schema.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
+import { type InputField, suggestColumns } from '../core/files/map-columns.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type CheckBounds, checkRows, type RowCheck } from './check-rows.ts';
 import { withRows } from './open-rows.ts';
 import { previewEncoder } from './preview-encoder.ts';
 import { readLimits } from './read-options.ts';
 import type { RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Rows whose problems are counted in `looked`. */
 const LOOKED_ROWS = 1000;

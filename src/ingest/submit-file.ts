@@ -3,19 +3,18 @@
 // for the same owner is the same job.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { checkPays, type JobBudget } from '../core/limits/budget.ts';
+import { checkParams } from '../pipeline/check-params.ts';
 import type { DetectedFormat, FormatOptions, JobSource } from '../core/files/file-format.ts';
+import type { InputColumn } from '../core/items/input-column.ts';
+import { fieldsOf } from '../pipeline/input-schema.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import { type JobOutput, outputLike } from '../core/files/output-format.ts';
-import type { InputColumn } from '../core/items/input-column.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { replaceUnstorable } from '../core/items/storable-json.ts';
-import { checkPays, type JobBudget } from '../core/limits/budget.ts';
+import { createJob } from '../engine/jobs/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { type FileSet, withFileSet } from '../engine/items/file-set.ts';
-import { createJob } from '../engine/jobs/create-job.ts';
-import { checkParams } from '../pipeline/check-params.ts';
-import { fieldsOf } from '../pipeline/input-schema.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { StoredBlob } from '../platform/blob-store/blob-store.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
@@ -25,6 +24,7 @@ import { keepImageIn } from './keep-image.ts';
 import { sniffFile, withRows } from './open-rows.ts';
 import { readLimits } from './read-options.ts';
 import type { RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface FileToSubmit {
   name: string;

@@ -5,12 +5,12 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { readHead } from './formats/look-at-file.ts';
 import { identifyBytes, isImageType } from './formats/magic-bytes.ts';
 import type { ImageFile } from './formats/read-images.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile, submitImages } from './submit-file.ts';
 import { unreadableFile } from './unreadable-file.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** The path that means standard input. */
 export const STANDARD_INPUT = '-';

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { removeParts } from '../engine/uploads/remove-upload.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { finishUpload } from '../store/commands/files/change-uploads.ts';
 import { listUploadParts, type Upload } from '../store/views/files/read-upload.ts';
 import { type SubmitFileOptions, submitFile } from './submit-file.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export async function submitUpload(
   context: EngineContext,

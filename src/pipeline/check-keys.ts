@@ -1,10 +1,10 @@
 // Refuses unknown keys of a definition: a misspelt option would be ignored silently.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
+import { fieldsOf } from './input-schema.ts';
+import type { RetryRule } from '../core/retries/retry-policy.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { IMAGE_HEADERS } from '../core/items/image-rows.ts';
-import type { RetryRule } from '../core/retries/retry-policy.ts';
-import { fieldsOf } from './input-schema.ts';
 import type { ManyPhase, SinglePhase } from './pipeline.ts';
 import type { PipelineDefinition } from './pipeline-definition.ts';
 

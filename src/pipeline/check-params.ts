@@ -1,8 +1,7 @@
 // Checks the parameters of a job against the pipeline before the job is created. The job stores the parsed values.
-
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { checkInput } from './input-schema.ts';
 import type { Pipeline } from './pipeline.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export async function checkParams({ name, params: schema }: Pipeline, params: unknown): Promise<unknown> {
   if (schema === undefined) return params ?? {};

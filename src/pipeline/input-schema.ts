@@ -1,8 +1,8 @@
 // The parts of an input schema that Rowmill needs, for any Standard Schema (zod, valibot, arktype …).
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { MAX_ERROR_LENGTH } from '../core/errors/classify-error.ts';
-import type { InputField } from '../core/files/map-columns.ts';
 import { issueWords } from '../core/items/issue-words.ts';
+import type { InputField } from '../core/files/map-columns.ts';
 import { toStorableText } from '../core/items/storable-json.ts';
 
 export type InputSchema = StandardSchemaV1<unknown, unknown>;

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { withoutTrailing } from '../core/files/without-trailing.ts';
 import { isPipeline } from './define-pipeline.ts';
-import { explainLoadFailure } from './explain-load-failure.ts';
 import type { Pipeline } from './pipeline.ts';
+import { explainLoadFailure } from './explain-load-failure.ts';
 
 const modules = new WeakMap<Pipeline, string>();
 

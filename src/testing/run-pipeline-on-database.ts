@@ -8,12 +8,13 @@ import type { ExportRow } from '../core/files/export-row.ts';
 import { ERROR_CLASSES, type ErrorClass, type Failure, type ItemStatus } from '../core/items/outcome.ts';
 import { readRows } from '../export/read-rows.ts';
 import { contextOf, openRowmill, type Rowmill } from '../open-rowmill.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
+
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 import { readCountersOfJob } from '../store/views/counters/read-counters-of-job.ts';
 import { listAttemptErrors } from '../store/views/items/list-attempt-errors.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { capturedLog, type LogEntry } from './captured-log.ts';
 import { sortEntries } from './counted-entries.ts';
 import type { PipelineRun } from './pipeline-run.ts';

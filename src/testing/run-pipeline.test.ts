@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { fail, notFound, retryLater, skip } from '../core/items/outcome.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { definePipeline } from '../pipeline/define-pipeline.ts';
 import type { ManyPhase, SinglePhase } from '../pipeline/pipeline.ts';
 import { describeRun, retryWaits, rowsWith } from './pipeline-run.ts';

@@ -1,14 +1,13 @@
 // Runs a pipeline over rows inside a test, without a database and without waiting. The code of the worker decides
 // schema checks, outcomes, classification, back-off, timeouts and crashes; time is virtual and jitter comes from a
 // seed.
-
+import { checkParams } from '../pipeline/check-params.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRow } from '../engine/items/add-items.ts';
-import { checkParams } from '../pipeline/check-params.ts';
-import { isPipeline } from '../pipeline/define-pipeline.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 import { derivedId } from '../platform/random.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
+import { isPipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { CountedEntries } from './counted-entries.ts';
 import { type Fault, FaultPlan } from './fault.ts';
 import { type GivenFiles, givenFiles } from './given-files.ts';

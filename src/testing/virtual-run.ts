@@ -1,17 +1,16 @@
 // The worker's part in a test: starts items in the slots of their phases, records their outcomes and decides when
 // virtual time may advance. The functions of production decide the outcome of an item.
-
+import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
 import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
-import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
 import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import type { EmittedChild } from '../engine/flush/store-children.ts';
-import type { BatchContext, BatchItem, ItemContext } from '../pipeline/item-context.ts';
-import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
-import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
 import type { Settings } from '../platform/settings.ts';
-import { ResultColumns } from '../worker/flush/result-columns.ts';
+import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
+import type { BatchContext, BatchItem, ItemContext } from '../pipeline/item-context.ts';
 import type { Lease } from '../worker/leases/lease.ts';
+import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
+import { ResultColumns } from '../worker/flush/result-columns.ts';
 import { recordFailure, timeoutFailure } from '../worker/run/record-failure.ts';
 import { type PhaseRuntime, runItem } from '../worker/run/run-item.ts';
 import { runMany } from '../worker/run/run-many.ts';

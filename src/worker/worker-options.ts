@@ -1,8 +1,7 @@
 // The options of a worker, and the check of its pipeline names.
-
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { LearnedTimes } from '../core/jobs/learned-times.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
 
 import type { Events } from '../platform/events.ts';
 import type { Logger } from '../platform/logger.ts';

@@ -2,10 +2,10 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { jobEvent, openEvent, progressEvent } from '../../src/contract/events.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { newId } from '../../src/platform/random.ts';

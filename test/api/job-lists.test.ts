@@ -1,11 +1,11 @@
 // The job list and the job details: pages, filters, counts that add up, and the estimated end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApiContext } from '../../src/api/api-context.ts';
 import { type Actor, LOCAL_ACTOR } from '../../src/api/requests/actor.ts';
+import type { ApiContext } from '../../src/api/api-context.ts';
 import { HANDLERS } from '../../src/api/routes/all.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { definePipeline, fail, openRowmill, type Rowmill } from '../../src/index.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';

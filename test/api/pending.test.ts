@@ -1,8 +1,8 @@
 // Unfinished rows: which they are, in what order, and what a client gets that pages through them while they move.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
 import { definePipeline, openRowmill } from '../../src/index.ts';
 import { pendingPage } from '../../src/store/views/spans/pending-page.ts';

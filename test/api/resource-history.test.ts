@@ -1,7 +1,7 @@
 // History of a resource: sampled by workers, read over HTTP.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { syncResources } from '../../src/engine/limits/sync-resources.ts';
 import { sampleResources } from '../../src/engine/services/resource-sampler.ts';
+import { syncResources } from '../../src/engine/limits/sync-resources.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
 import { contextOf } from '../../src/open-rowmill.ts';
 import { send } from '../support/api-pipelines.ts';

@@ -1,9 +1,9 @@
 // Starts worker-child.mjs with the options of a chaos test, and reads the events it prints.
 import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
-import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { type Child, startChild } from '../support/child-process.ts';
 
 export type ChaosHandler =

@@ -2,11 +2,11 @@
 // released would stay leased.
 import { afterEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
-import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { RowmillWorker, type StopReport } from '../../src/worker/worker.ts';
 import { killAll } from '../support/child-process.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';

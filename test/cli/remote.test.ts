@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jobEvent } from '../../src/contract/events.ts';
-import { ITEM_STATUSES } from '../../src/core/items/outcome.ts';
 import type { JobState } from '../../src/core/jobs/job-state.ts';
+import { ITEM_STATUSES } from '../../src/core/items/outcome.ts';
 import { beginEvents, Refusal, startContractServer } from '../client/contract-server.ts';
 import {
   AT,

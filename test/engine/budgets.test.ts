@@ -2,8 +2,8 @@
 // connections, share a budget through the database alone.
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
+import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import {
   definePipeline,
   fail,
@@ -16,11 +16,11 @@ import {
   retryLater,
 } from '../../src/index.ts';
 import { contextOf } from '../../src/open-rowmill.ts';
-import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

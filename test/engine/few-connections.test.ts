@@ -1,16 +1,16 @@
 // Code that waits for a second connection while it holds one can deadlock: once every connection is held like that,
 // nothing moves until a deadline. A pool with a single connection shows this immediately.
 import { afterAll, expect, test } from 'vitest';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { deleteJob } from '../../src/engine/jobs/delete-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { setBudget } from '../../src/engine/limits/set-budget.ts';
-import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { Database } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
 import { readJob } from '../../src/store/views/jobs/read-job.ts';

@@ -2,10 +2,10 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
-import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
-import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { type Logger, silentLogger } from '../../src/platform/logger.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
+import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/process/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { countedEntries } from '../support/counter-recount.ts';

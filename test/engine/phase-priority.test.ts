@@ -1,10 +1,9 @@
 // Phases of one worker compete for its one claim connection.
-
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { newId } from '../../src/platform/random.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
-import { newId } from '../../src/platform/random.ts';
 import { replaceSpans } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

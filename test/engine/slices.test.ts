@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
-import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { SliceReport } from '../../src/worker/process/run-slice.ts';
 import { attemptsOf, checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { claimRequest } from '../support/job-factory.ts';

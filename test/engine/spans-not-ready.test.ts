@@ -1,8 +1,8 @@
 // Spans that are not ready cost the search for work nothing: those held by a trial, and the retries after an outage of
 // a provider, which can be a hundred thousand rows. The tests count pages, not milliseconds.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';

@@ -1,13 +1,12 @@
 // A file or output that kills the process that works on it is not retried forever. A process counts as dead if it
 // claimed the lease and let it expire.
 import { expect, test } from 'vitest';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { ingestJob } from '../../src/ingest/ingest-job.ts';
 import { resumeIngests } from '../../src/ingest/ingest-resumer.ts';
 import { submitFile } from '../../src/ingest/submit-file.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
 import { claimFinalize, noteOutputFile } from '../../src/store/commands/jobs/finalize-lease.ts';
@@ -15,6 +14,7 @@ import { claimIngest, releaseIngest } from '../../src/store/commands/jobs/ingest
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { readJob } from '../../src/store/views/jobs/read-job.ts';
 import { readSummary } from '../../src/store/views/jobs/read-progress.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

@@ -2,8 +2,8 @@
 // the job with the key of the file and the hash of its bytes. Hooks let tests fail or delay it.
 import { createHash } from 'node:crypto';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { TakeFile } from '../../src/ingest/sources/scan-source.ts';
 
 type Offered = Parameters<TakeFile>[0];

@@ -1,7 +1,7 @@
 // Chooses which bytes of a stored file to send: none if the caller already has it, a range, or the whole file.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { chooseRange } from '../../core/files/byte-range.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 /** A file whose bytes never change as long as its ETag stays the same. */
 export interface StoredBytes {

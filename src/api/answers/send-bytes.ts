@@ -3,8 +3,8 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
-import type { BytesAnswer } from '../requests/handler.ts';
 import { addVary, encodingFor } from './send-text.ts';
+import type { BytesAnswer } from '../requests/handler.ts';
 
 const KEPT_SECONDS = 3600;
 /** A workbook is already compressed. */

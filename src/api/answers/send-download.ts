@@ -3,8 +3,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import type { ApiContext } from '../api-context.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
+import type { ApiContext } from '../api-context.ts';
 import type { BytesAnswer } from '../requests/handler.ts';
 
 const RETRY_MS = 5000;

@@ -7,8 +7,8 @@ import {
   type CounterOwnerTotal,
   counterOwnerTotals,
 } from '../../store/views/counters/counter-owner-totals.ts';
-import { nameMeasures } from '../jobs/name-measures.ts';
 import type { EventStream } from './event-stream.ts';
+import { nameMeasures } from '../jobs/name-measures.ts';
 
 /**
  * Multiple of the query's duration to wait before the next query, so that very many scopes do not occupy the database.

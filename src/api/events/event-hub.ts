@@ -3,9 +3,9 @@
 // the others.
 
 import type { ProgressEvent } from '../../contract/events.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { recentRate } from '../../core/jobs/recent-rate.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { numberEvents } from '../../engine/jobs/record-change.ts';
 import { waitMs } from '../../platform/clock.ts';

@@ -1,8 +1,8 @@
 // Configured sources that the caller may use.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { SourceConfig } from '../../ingest/sources/source-config.ts';
-import type { ApiContext } from '../api-context.ts';
 import { type Actor, seenBy } from '../requests/actor.ts';
+import type { ApiContext } from '../api-context.ts';
 
 /** A source of another owner is answered like a missing one. */
 export function findSource({ sources }: ApiContext, actor: Actor, name: string): SourceConfig {

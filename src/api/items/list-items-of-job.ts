@@ -1,14 +1,14 @@
 // GET /api/jobs/:jobId/items: chooses the list that answers the query, and converts its rows to the wire format.
 import type { itemRoutes } from '../../contract/items.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { RowStatus } from '../../core/files/export-row.ts';
-import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ListedRow } from '../../store/views/exports/export-row-columns.ts';
 import type { Handler } from '../requests/handler.ts';
-import { asJson } from '../requests/wire-values.ts';
 import { listItems } from './list-items.ts';
 import { type ItemOrder, isQueue, type LiveStatus, listLiveItems } from './list-live-items.ts';
+import { asJson } from '../requests/wire-values.ts';
 
 type ListItems = typeof itemRoutes.listItems;
 

@@ -1,16 +1,15 @@
 // Pages of a job's rows by their current status, and in the order of their last change. Three strategies: the queue by
 // time at any size, all rows by time in jobs small enough to sort, and windows of the file in file order.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { type ExportFilter, rowFilter } from '../../core/files/export-filter.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { type ExportFilter, rowFilter } from '../../core/files/export-filter.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
 import { listChosenRows } from '../../store/views/exports/export-items.ts';
 import type { ListedRow } from '../../store/views/exports/export-row-columns.ts';
 import { type LiveRow, liveRowsPage } from '../../store/views/items/live-rows-page.ts';
-import type { Job } from '../../store/views/jobs/read-job.ts';
 import { pendingPage } from '../../store/views/spans/pending-page.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
 import type { ApiContext } from '../api-context.ts';
 import { settledAfterMs } from '../jobs/list-pending.ts';
 

@@ -14,8 +14,8 @@ import {
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { imageCopyKey, isImageKey } from '../../platform/blob-store/image-copies.ts';
 import { readItemImage } from '../../store/views/items/read-item-image.ts';
-import { chooseBytes, rangeOf } from '../answers/choose-bytes.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
+import { chooseBytes, rangeOf } from '../answers/choose-bytes.ts';
 import { dropIdleReader } from '../requests/drop-slow-clients.ts';
 import type { BytesAnswer, Handler } from '../requests/handler.ts';
 

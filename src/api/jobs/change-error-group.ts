@@ -1,11 +1,11 @@
 // Actions on all rows of an error group other than a retry: skip them, or edit their inputs and rerun them.
 import type { controlRoutes } from '../../contract/control.ts';
-import { finalizeIfComplete } from '../../engine/jobs/finalize-if-complete.ts';
 import {
   type EditErrorGroupRequest,
   editErrorGroup,
   previewGroupEdit,
 } from '../../engine/reprocess/edit-error-group.ts';
+import { finalizeIfComplete } from '../../engine/jobs/finalize-if-complete.ts';
 import { skipErrorGroup } from '../../engine/reprocess/skip-error-group.ts';
 import { checkStorable } from '../requests/check-storable.ts';
 import type { Handlers } from '../requests/handler.ts';

@@ -1,13 +1,13 @@
 // Unfinished rows of one job, or of all jobs of the caller.
 import type { z } from 'zod';
 import type { itemRoutes, pendingItem } from '../../contract/items.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { type PendingRequest, type PendingRow, pendingPage } from '../../store/views/spans/pending-page.ts';
-import { cutPage } from '../answers/cut-page.ts';
-import type { ApiContext } from '../api-context.ts';
 import { listedFor } from '../requests/actor.ts';
+import type { ApiContext } from '../api-context.ts';
+import { cutPage } from '../answers/cut-page.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { boundedTimeMs, timeOrNull } from '../requests/wire-values.ts';
 

@@ -9,11 +9,11 @@ import { readLimits } from '../../ingest/read-options.ts';
 import { lookAtSourceFile } from '../../ingest/sources/take-source-file.ts';
 import { withSpooledFile } from '../../ingest/spool-file.ts';
 import type { ApiContext } from '../api-context.ts';
-import { findSource } from '../files/find-source.ts';
-import { receiveUpload } from '../files/receive-upload.ts';
-import type { Handler } from '../requests/handler.ts';
 import { findPipeline } from './find-pipeline.ts';
+import { findSource } from '../files/find-source.ts';
+import type { Handler } from '../requests/handler.ts';
 import { withUploadSlot } from './make-job.ts';
+import { receiveUpload } from '../files/receive-upload.ts';
 
 type Body = z.output<typeof jobRoutes.previewJob.body>;
 interface GivenFile {

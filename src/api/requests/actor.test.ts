@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { SourceConfig } from '../../ingest/sources/source-config.ts';
+import { type Actor, chooseOwner, LOCAL_ACTOR } from './actor.ts';
 import type { ApiContext } from '../api-context.ts';
 import { findSource } from '../files/find-source.ts';
-import { type Actor, chooseOwner, LOCAL_ACTOR } from './actor.ts';
 
 const member: Actor = {
   ...LOCAL_ACTOR,

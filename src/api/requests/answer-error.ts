@@ -3,8 +3,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorAnswer } from '../../contract/route.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { issueWords } from '../../core/items/issue-words.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { refusalBody } from './refusal-body.ts';

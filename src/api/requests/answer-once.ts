@@ -6,8 +6,8 @@ import type { Route } from '../../contract/route.ts';
 import type { RouteName } from '../../contract/routes.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type Reserved, reserveAnswer } from '../../engine/jobs/answer-once.ts';
-import type { ApiContext } from '../api-context.ts';
 import { errorAnswerOf } from './answer-error.ts';
+import type { ApiContext } from '../api-context.ts';
 import type { ApiRequest } from './handler.ts';
 
 const MAX_KEY_LENGTH = 200;

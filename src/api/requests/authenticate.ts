@@ -7,8 +7,8 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { findKeyCaller, findSessionCaller } from '../../engine/accounts/find-caller.ts';
 import { reportExposedKey } from '../../engine/accounts/report-exposed-key.ts';
 import { hashToken } from '../../platform/secret-token.ts';
-import type { ApiContext } from '../api-context.ts';
 import { type Actor, LOCAL_ACTOR } from './actor.ts';
+import type { ApiContext } from '../api-context.ts';
 import { checkSameOrigin, isUnsafe } from './cross-site.ts';
 import { readSessionCookie } from './session-cookie.ts';
 

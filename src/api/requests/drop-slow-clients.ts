@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { drainRest } from '../files/receive-upload.ts';
 import type { BodyBounds } from './hold-body.ts';
+import { drainRest } from '../files/receive-upload.ts';
 
 export function dropSlowSenders(
   app: FastifyInstance,

@@ -5,9 +5,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, Route } from '../../contract/route.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import type { ChosenBytes, StoredBytes } from '../answers/choose-bytes.ts';
-import type { ApiContext } from '../api-context.ts';
 import type { Actor } from './actor.ts';
+import type { ApiContext } from '../api-context.ts';
+import type { ChosenBytes, StoredBytes } from '../answers/choose-bytes.ts';
 
 export interface ApiRequest<R extends Route> {
   /** Null only on open routes. */

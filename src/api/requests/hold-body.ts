@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../../contract/accounts.ts';
 import type { RouteName } from '../../contract/routes.ts';
 import type { Settings } from '../../platform/settings.ts';
-import type { ApiContext } from '../api-context.ts';
 import type { Actor } from './actor.ts';
 import { RetryLaterError } from './answer-error.ts';
+import type { ApiContext } from '../api-context.ts';
 import type { HeldBytes } from './held-bytes.ts';
 
 /** Routes whose body holds rows. */

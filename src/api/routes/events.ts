@@ -1,10 +1,10 @@
 // Event streams: checks the permission of the caller at the start and for as long as the stream is open.
 import type { eventRoutes } from '../../contract/events.ts';
 import type { Route } from '../../contract/route.ts';
-import type { EventScope } from '../../store/views/events/read-job-events.ts';
 import { readVisibleJob } from '../../store/views/jobs/read-job.ts';
-import type { ApiContext } from '../api-context.ts';
+import type { EventScope } from '../../store/views/events/read-job-events.ts';
 import { type Actor, checkAllowed, listedFor, seenBy } from '../requests/actor.ts';
+import type { ApiContext } from '../api-context.ts';
 import { authenticate } from '../requests/authenticate.ts';
 import type { ApiRequest, Handlers } from '../requests/handler.ts';
 

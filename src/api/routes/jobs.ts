@@ -1,15 +1,15 @@
 // Creates, reads, changes and deletes jobs.
 import type { jobRoutes } from '../../contract/jobs.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkPays, type JobBudget } from '../../core/limits/budget.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { changeJob } from '../../engine/jobs/change-job.ts';
 import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
 import { readVisibleJob } from '../../store/views/jobs/read-job.ts';
+import { seenBy } from '../requests/actor.ts';
+import type { Handlers } from '../requests/handler.ts';
 import { makeJob } from '../jobs/make-job.ts';
 import { previewJob } from '../jobs/preview-job.ts';
 import { readJobHandlers } from '../jobs/read-jobs.ts';
-import { seenBy } from '../requests/actor.ts';
-import type { Handlers } from '../requests/handler.ts';
 
 export const jobHandlers: Handlers<typeof jobRoutes> = {
   ...readJobHandlers,

@@ -1,28 +1,28 @@
 // Pipelines, sources, resources, owners, workers, statistics, the audit log, and health checks.
 import type { operationRoutes } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
-import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
+import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { overrideResource } from '../../engine/limits/override-resource.ts';
 import { setOwner } from '../../engine/limits/set-owner.ts';
 import { controlOptions } from '../../engine/limits/sync-resources.ts';
 import { VERSION } from '../../platform/version.ts';
-import { checkSchema } from '../../store/views/health/check-schema.ts';
-import { readStats } from '../../store/views/health/read-stats.ts';
 import { type AuditRow, auditPage } from '../../store/views/jobs/audit-page.ts';
-import { listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { checkSchema } from '../../store/views/health/check-schema.ts';
 import { listOwners } from '../../store/views/limits/list-owners.ts';
 import { listResources } from '../../store/views/limits/list-resources.ts';
-import { cutPage } from '../answers/cut-page.ts';
-import { openApiDocument } from '../documents/openapi.ts';
-import { sourcesFor } from '../files/find-source.ts';
-import { scanSources } from '../files/scan-sources.ts';
-import { describePipeline } from '../jobs/describe-pipeline.ts';
-import { getResourceHistory } from '../operations/get-resource-history.ts';
+import { listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { readStats } from '../../store/views/health/read-stats.ts';
 import { listedFor, seenBy } from '../requests/actor.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import { describePipeline } from '../jobs/describe-pipeline.ts';
+import { sourcesFor } from '../files/find-source.ts';
+import { getResourceHistory } from '../operations/get-resource-history.ts';
 import type { Handlers } from '../requests/handler.ts';
-import { asJson } from '../requests/wire-values.ts';
+import { openApiDocument } from '../documents/openapi.ts';
+import { scanSources } from '../files/scan-sources.ts';
 import { publicPath } from '../serve-web.ts';
+import { asJson } from '../requests/wire-values.ts';
 
 const AUDIT_CURSOR = { list: 'audit', sort: 'newest', key: ['seq'] } as const satisfies CursorKind;
 

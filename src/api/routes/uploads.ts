@@ -6,12 +6,12 @@ import { appendUpload } from '../../engine/uploads/append-upload.ts';
 import { beginUpload } from '../../engine/uploads/begin-upload.ts';
 import { removeUpload } from '../../engine/uploads/remove-upload.ts';
 import type { Upload } from '../../store/views/files/read-upload.ts';
-import { findUpload } from '../files/find-upload.ts';
-import { untilIdle } from '../files/receive-upload.ts';
-import { withUploadSlot } from '../jobs/make-job.ts';
 import { ownerOf } from '../requests/actor.ts';
 import { checkStorable } from '../requests/check-storable.ts';
+import { findUpload } from '../files/find-upload.ts';
 import type { Handlers } from '../requests/handler.ts';
+import { withUploadSlot } from '../jobs/make-job.ts';
+import { untilIdle } from '../files/receive-upload.ts';
 
 export const uploadHandlers: Handlers<typeof uploadRoutes> = {
   async createUpload({ actor, body, engine }, context) {

@@ -5,8 +5,8 @@ import {
   type CounterCheck,
   checkCounters,
 } from '../../engine/counters/check-counters.ts';
-import { contextOf } from '../../open-rowmill.ts';
 import { counterTotals } from '../../store/views/counters/counter-totals.ts';
+import { contextOf } from '../../open-rowmill.ts';
 import { listCounters } from '../../store/views/counters/find-counter.ts';
 import { currentAccount } from '../current-account.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,8 +1,7 @@
 // rowmill export <job> --out <file>: writes the results of a job to a file or to standard output, at any time. On the
 // database, the same command continues an interrupted export.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { OutputFormat } from '../../core/files/output-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkOutputPath } from '../check-output-path.ts';
 import { rows } from '../describe-stop.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';

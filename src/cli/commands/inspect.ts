@@ -1,11 +1,11 @@
 // rowmill inspect <file>: shows how a file, a pipe or a folder of images would be read. Nothing is stored.
 import { cellText } from '../../core/files/export-columns.ts';
+import { fieldsOf } from '../../pipeline/input-schema.ts';
 import { mapColumns } from '../../core/files/map-columns.ts';
 import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
 import { withRowsAt } from '../../ingest/inspect-path.ts';
 import { previewEncoder } from '../../ingest/preview-encoder.ts';
 import type { ReadRow } from '../../ingest/row-reader.ts';
-import { fieldsOf } from '../../pipeline/input-schema.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { describeCheck, describeColumns, describeFormat } from '../describe-file.ts';
 import { type FileOptions, readFormatOptions } from '../file-options.ts';

@@ -1,8 +1,8 @@
 // rowmill reprocess <job>: reruns rows of a finished job, as its next generation (docs/control.md).
 import { readFileSync } from 'node:fs';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ItemStatus } from '../../core/items/outcome.ts';
 import { parseSeqList } from '../../core/items/parse-seq-list.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { SeqRanges } from '../../core/items/seq-ranges.ts';
 import type { InputEdit } from '../../engine/reprocess/check-edits.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';

@@ -1,8 +1,8 @@
 // rowmill resources: limits of external services and their current use (docs/resources.md).
 import { nearestName } from '../../core/errors/did-you-mean.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ResourceLimits, ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { OverrideChange } from '../../store/commands/limits/override-resource.ts';
 import { printable } from '../progress-lines.ts';

@@ -1,11 +1,10 @@
 // rowmill run <pipeline> <files…>: stores the rows, runs them here, and writes the results to a file.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
 import { checkOutputPath } from '../check-output-path.ts';
 import { changeBudget, continueJob } from '../continue-job.ts';
@@ -15,6 +14,7 @@ import { rows, stopLines } from '../describe-stop.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
+import { type FollowEnd, showProgress, standsStill } from '../show-progress.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
 import { DEFAULT_DATA_FOLDER, type ServerOptions } from '../open-server.ts';
@@ -22,7 +22,6 @@ import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
 import { chooseTarget } from '../remote/choose-target.ts';
 import { directPort } from '../remote/direct-port.ts';
-import { type FollowEnd, showProgress, standsStill } from '../show-progress.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';
 import { WorkerOutput } from '../worker-output.ts';

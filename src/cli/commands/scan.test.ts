@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { type CreateTakeFile, runScan, type ScanOptions, watchSourcesUntilStopped } from './scan.ts';
+import { type CreateTakeFile, type ScanOptions, runScan, watchSourcesUntilStopped } from './scan.ts';
 
 const database = useTestDatabase();
 const takeWhole: CreateTakeFile = (context) => takeWholeFile(context);

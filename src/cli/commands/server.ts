@@ -2,12 +2,12 @@
 import { type RunningApi, startApi } from '../../api/start-api.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { createLogger, logForPeople } from '../../platform/logger.ts';
 import { TEXT_SETTINGS } from '../../platform/setting-table.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { migrate } from '../../store/migrate.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { runWorkers } from './worker.ts';

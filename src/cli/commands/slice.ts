@@ -1,9 +1,9 @@
 // rowmill slice: runs one job for a limited time in this process, for shells and cron (docs/control.md).
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import type { SliceReport } from '../../worker/process/run-slice.ts';
-import { rows } from '../describe-stop.ts';
 import { findJob } from '../find-job.ts';
 import type { ServerOptions } from '../open-server.ts';
+import { rows } from '../describe-stop.ts';
 import { formatCount } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';

@@ -1,11 +1,10 @@
 // rowmill status: shows recent jobs, or one job in detail.
-
-import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
-import type { OutputFile } from '../../core/files/output-format.ts';
-import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
-import type { PhaseSummary } from '../../core/jobs/summary.ts';
 import { amount } from '../../core/limits/budget-control.ts';
+import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
+import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
+import type { OutputFile } from '../../core/files/output-format.ts';
 import type { BudgetStatus } from '../../store/views/limits/read-budgets.ts';
+import type { PhaseSummary } from '../../core/jobs/summary.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { rows } from '../describe-stop.ts';

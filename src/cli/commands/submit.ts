@@ -1,7 +1,6 @@
 // rowmill submit <file> --pipeline <pipeline>: creates a job from a file and leaves its rows to workers.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { JobOutput } from '../../core/files/output-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FileOptions, readFormatOptions } from '../file-options.ts';

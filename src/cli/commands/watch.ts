@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { stopLines } from '../describe-stop.ts';
 import { exitCodeOf } from '../exit-codes.ts';
+import { type FollowEnd, showProgress, howItIs } from '../show-progress.ts';
 import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort, ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
-import { type FollowEnd, howItIs, showProgress } from '../show-progress.ts';
 import { listenForStop } from '../stop-signals.ts';
 
 export interface WatchOptions extends TargetOptions {

@@ -1,8 +1,8 @@
 // rowmill worker: runs worker processes until stopped.
 import { contextOf, openRowmill } from '../../open-rowmill.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
 import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';

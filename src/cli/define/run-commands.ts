@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import {
   commaSeparated,
-  parseDuration,
   parseJsonObject,
+  parseDuration,
   portNumber,
   wholeNumber,
 } from '../argument-values.ts';

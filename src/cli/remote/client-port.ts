@@ -9,13 +9,13 @@ import type { Download } from '../../client/read-download.ts';
 import type { Given } from '../../client/route-call.ts';
 import { RowmillApiError } from '../../client/rowmill-api-error.ts';
 import type { Routes } from '../../contract/routes.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
-import { ITEM_STATUSES } from '../../core/items/outcome.ts';
-import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { limitedBy } from '../../core/jobs/limited-by.ts';
+import { ITEM_STATUSES } from '../../core/items/outcome.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import { unreadableFile } from '../../ingest/unreadable-file.ts';
 import { waitMs } from '../../platform/clock.ts';
@@ -23,8 +23,8 @@ import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
-  type JobPort,
   type PortExportRequest,
+  type JobPort,
   type SubmitRequest,
   toListedJob,
   toShownError,

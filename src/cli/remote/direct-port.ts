@@ -20,10 +20,10 @@ import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
+  type PortItemsRequest,
   type JobListRequest,
   type JobPort,
   type ListedJob,
-  type PortItemsRequest,
   type ShownItem,
   type ShownJob,
   type ShownSummary,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ERROR_CLASSES, type ErrorClass } from '../items/outcome.ts';
 import { classifyError, describe as describeError, MAX_ERROR_LENGTH } from './classify-error.ts';
+import { ERROR_CLASSES, type ErrorClass } from '../items/outcome.ts';
 import { RowmillError } from './rowmill-error.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ERROR_CLASSES } from '../items/outcome.ts';
 import { addFailure, failuresOf, NO_FAILURES, strategyOf } from './failure-counts.ts';
+import { ERROR_CLASSES } from '../items/outcome.ts';
 
 it('counts each class separately, and equal histories are equal in any order', () => {
   const history = fc.array(fc.constantFrom(...ERROR_CLASSES), { maxLength: 30 });

@@ -5,11 +5,10 @@
 // attempts, and rowmill_parent if rows were emitted. Input headers stay unchanged, even if they repeat. A result
 // column whose name is taken becomes result_<name>, the other columns become rowmill_<name>, with the prefix repeated
 // until the name is free. A column that can keep its name keeps it, regardless of the other columns.
-
-import type { InputColumn } from '../items/input-column.ts';
-import { type JsonField, jsonFieldReader } from '../items/json-fields.ts';
 import { MAX_SHEET_INTEGER } from './cell-type.ts';
 import type { ExportRow } from './export-row.ts';
+import type { InputColumn } from '../items/input-column.ts';
+import { type JsonField, jsonFieldReader } from '../items/json-fields.ts';
 
 export type CellSource =
   | { from: 'input'; key: string }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { RowmillError } from '../errors/rowmill-error.ts';
 import { checkExportFilter, type ExportFilter, rowFilter, searchHint } from './export-filter.ts';
 import type { ExportRow } from './export-row.ts';
+import { RowmillError } from '../errors/rowmill-error.ts';
 
 const ROW: ExportRow = {
   seq: 7,

@@ -3,11 +3,11 @@
 
 import { nearestName } from '../errors/did-you-mean.ts';
 import { errorSignature } from '../errors/error-signature.ts';
-import { RowmillError } from '../errors/rowmill-error.ts';
-import { ITEM_STATUSES } from '../items/outcome.ts';
-import type { SeqRanges } from '../items/seq-ranges.ts';
 import { cellText } from './export-columns.ts';
 import type { ExportRow, RowStatus } from './export-row.ts';
+import { ITEM_STATUSES } from '../items/outcome.ts';
+import { RowmillError } from '../errors/rowmill-error.ts';
+import type { SeqRanges } from '../items/seq-ranges.ts';
 
 export interface ExportFilter {
   /** Rows with any of these statuses. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RowmillError } from '../errors/rowmill-error.ts';
 import { mapColumns } from './map-columns.ts';
+import type { RowmillError } from '../errors/rowmill-error.ts';
 
 const keys = (...args: Parameters<typeof mapColumns>) =>
   mapColumns(...args).columns.map((column) => column && `${column.header}>${column.key}`);

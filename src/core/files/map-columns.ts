@@ -1,13 +1,12 @@
 // Maps the columns of a file to the fields of the pipeline's input, and decides under which key each column is stored.
 // Matches names exactly; then without case, blanks and punctuation; then without accents; then by a table of synonyms.
 // After the first step only unambiguous matches are used; other matches and near misses are suggested.
-
-import { editDistance } from '../errors/edit-distance.ts';
-import { RowmillError } from '../errors/rowmill-error.ts';
-import type { InputColumn } from '../items/input-column.ts';
-import { toStorableText } from '../items/storable-json.ts';
 import { findMeaning } from './column-synonyms.ts';
+import { editDistance } from '../errors/edit-distance.ts';
 import { foldName, plainName } from './fold-name.ts';
+import type { InputColumn } from '../items/input-column.ts';
+import { RowmillError } from '../errors/rowmill-error.ts';
+import { toStorableText } from '../items/storable-json.ts';
 
 export interface InputField {
   name: string;

@@ -1,8 +1,7 @@
 // Records which input columns were numbers, booleans or dates in the original workbook. Collected while the workbook is
 // read, stored with each batch, and used when a workbook is written. Pure.
-
-import type { InputColumn } from '../items/input-column.ts';
 import { type CellType, looksLikeType } from './cell-type.ts';
+import type { InputColumn } from '../items/input-column.ts';
 
 export interface ColumnType {
   /** Cell types in the column other than text. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkInput, listIssues } from '../../pipeline/input-schema.ts';
 import { errorSignature } from '../errors/error-signature.ts';
+import { checkInput, listIssues } from '../../pipeline/input-schema.ts';
 import { issueWords } from './issue-words.ts';
 
 const schema = z.object({

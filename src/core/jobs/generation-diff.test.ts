@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ITEM_STATUSES } from '../items/outcome.ts';
 import { generationDiff, type StatusChange } from './generation-diff.ts';
+import { ITEM_STATUSES } from '../items/outcome.ts';
 
 const statuses = fc.constantFrom(...ITEM_STATUSES);
 const change: fc.Arbitrary<StatusChange> = fc

@@ -4,8 +4,8 @@
 //   failed      no row is DONE and at least one is ERROR, NOT_FOUND or CANCELLED; or the job itself is FAILED
 //   partly      any other mix
 
-import type { ItemStatus } from '../items/outcome.ts';
 import { isFinished, type JobState } from './job-state.ts';
+import type { ItemStatus } from '../items/outcome.ts';
 
 export const JOB_OUTCOMES = ['succeeded', 'partly', 'failed'] as const;
 export type JobOutcome = (typeof JOB_OUTCOMES)[number];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { QuantileWindow } from '../claims/quantile-window.ts';
 import { readLearnedTimes, restoreTimes, sampleTimes } from './learned-times.ts';
+import { QuantileWindow } from '../claims/quantile-window.ts';
 
 const windows = () => ({ itemMs: new QuantileWindow(), claimMs: new QuantileWindow(32) });
 const times = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 600 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ResourceStatus } from '../limits/resource-status.ts';
 import { limitedBy } from './limited-by.ts';
+import type { ResourceStatus } from '../limits/resource-status.ts';
 
 const service = (given: Partial<ResourceStatus>): ResourceStatus => ({
   name: 'prices',

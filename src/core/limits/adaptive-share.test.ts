@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { adaptShare, initialShare, type ReportedCalls, type ShareState, skipTime } from './adaptive-share.ts';
+import { adaptShare, type ReportedCalls, initialShare, type ShareState, skipTime } from './adaptive-share.ts';
 
 const SETTING = { perSecond: 100, settleMs: 750 };
 const LOOK_MS = 250;

@@ -9,8 +9,8 @@
 import {
   adaptShare,
   type CallCounts,
-  initialShare,
   type ReportedCalls,
+  initialShare,
   type ShareChange,
   type ShareState,
   skipTime,

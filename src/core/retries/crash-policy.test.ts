@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ALONE_FROM_CRASHES, EXPIRED_ONCE, judgeCrash, judgeExpiry, MAX_CRASHES } from './crash-policy.ts';
 import {
   countSeqs,
   eachSeq,
@@ -8,7 +9,6 @@ import {
   subtractRanges,
   unionRanges,
 } from '../items/seq-ranges.ts';
-import { ALONE_FROM_CRASHES, EXPIRED_ONCE, judgeCrash, judgeExpiry, MAX_CRASHES } from './crash-policy.ts';
 
 interface Waiting {
   items: SeqRanges;

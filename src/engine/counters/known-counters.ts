@@ -1,8 +1,7 @@
 // The counters of a database. They are registered when a worker starts and cached, because the measures of a flush
 // are stored in the order that the database has.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type Counter, distinctCounters } from '../../core/items/counter.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Database } from '../../platform/database.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { registerCounters } from '../../store/commands/counters/register-counters.ts';

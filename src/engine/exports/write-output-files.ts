@@ -1,16 +1,15 @@
 // The output files of a finished generation: results in the formats of the job, failed rows to correct and submit
 // again, rejected rows, and summary.json. Keys contain job, generation and attempt, so two processes that both write
 // them never use the same key. The summary names the valid ones.
-
+import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
+import { outcomeOf } from '../../core/jobs/job-outcome.ts';
+import { ITEM_STATUSES, type ItemStatus } from '../../core/items/outcome.ts';
 import {
   formatOfOutput,
   type OutputFile,
   type OutputFormat,
   outputLike,
 } from '../../core/files/output-format.ts';
-import { ITEM_STATUSES, type ItemStatus } from '../../core/items/outcome.ts';
-import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
-import { outcomeOf } from '../../core/jobs/job-outcome.ts';
 import { type ExportKind, exportJob } from '../../export/export-job.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { draftSummary, type SummaryDraft } from '../../store/commands/jobs/insert-summary.ts';

@@ -1,8 +1,7 @@
 // Stores items that a program provides, in batches of bounded size.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { InputColumn } from '../../core/items/input-column.ts';
 import { summarize } from '../../core/items/input-summary.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { type IngestRow, type RepeatedItems, storeBatch } from './store-batch.ts';

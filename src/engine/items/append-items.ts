@@ -4,8 +4,8 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hasItems } from '../../store/views/items/has-items.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { addItems, toRow } from './add-items.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { itemsDiffer } from './store-batch.ts';
 
 /** A try fails if another process appended items in the meantime; the next one compares again. */

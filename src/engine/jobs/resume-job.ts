@@ -1,16 +1,15 @@
 // Resumes a paused job, or releases the items that a trial holds: one stop at a time. The last flush of a paused job
 // cannot complete it, so resuming checks whether it is complete.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
-import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
-import type { Executor } from '../../platform/database.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
 import { resumeJobRow } from '../../store/commands/jobs/pause-job.ts';
 import { endTrial, releaseHeld } from '../../store/commands/spans/release-held.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { Executor } from '../../platform/database.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import { readBudgets } from '../../store/views/limits/read-budgets.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { finalizeIfComplete } from './finalize-if-complete.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';

@@ -1,10 +1,8 @@
 // Runs one due callback of a pipeline: after the commit of the change it reports, under a lease, and retried until it
 // succeeds or reaches the attempt limit. Finishing a job never waits for it.
 
-import type { FailedItem } from '../../core/items/failed-item.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { callbackDelayMs } from '../../core/retries/callback-retry.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { CallbackContext } from '../../pipeline/pipeline-callbacks.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -17,10 +15,12 @@ import {
   claimCallback,
   endCallback,
 } from '../../store/commands/jobs/claim-callback.ts';
+import type { FailedItem } from '../../core/items/failed-item.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readSummary } from '../../store/views/jobs/read-progress.ts';
 import { failedItemsPage } from '../../store/views/results/failed-items-page.ts';
 import type { EngineContext } from '../engine-context.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 
 const LEASE_MARGIN_MS = 30_000;
 const ITEMS_PER_CALL = 100;

@@ -1,13 +1,12 @@
 // Checks edited inputs before they are stored: the items exist, the inputs are valid rows, and natural keys are
 // unchanged.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { InputColumn } from '../../core/items/input-column.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ItemEdit } from '../../store/commands/items/insert-item-edits.ts';
 import { exportItems } from '../../store/views/exports/export-items.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { toRow } from '../items/add-items.ts';
+import type { EngineContext } from '../engine-context.ts';
 
 /**
  * More than a person edits, and as much as one transaction stores within seconds. For more, submit a corrected file.

@@ -1,8 +1,7 @@
 // The items of a finished job that a filter selects, found as an export would find them.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { ExportRow } from '../../core/files/export-row.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { eachSeq, type SeqRanges } from '../../core/items/seq-ranges.ts';
 import { readRows } from '../../export/read-rows.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';

@@ -1,14 +1,13 @@
 // Applies one change to the input of every row of an error group, and opens a generation that reruns the rows it
 // changed. Rows that the change does not affect would fail again and are left out.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { changeField, type FieldChange } from '../../core/items/change-field.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { awaitFinished } from '../jobs/await-finished.ts';
 import { type InputEdit, MAX_EDITS } from './check-edits.ts';
 import { chosenRows } from './choose-seqs.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { reprocessJob } from './reprocess-job.ts';
 
 /** Maximum size of inputs held in memory. */

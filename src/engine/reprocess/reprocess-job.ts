@@ -2,10 +2,9 @@
 // selected items wait again. Old results stay, and their counter contributions count until each item has a new
 // result. A job that is being finalized is awaited, so that its generation gets its summary. A paused job stays
 // paused: its waiting items continue in their own generation, and both generations get one summary.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkExportFilter, type ExportFilter } from '../../core/files/export-filter.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../../core/items/outcome.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { newId } from '../../platform/random.ts';
@@ -21,11 +20,11 @@ import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
 import { type Reopened, type ReopenRequest, reopenItems } from '../../store/commands/spans/reopen-items.ts';
 import { findGeneration } from '../../store/views/jobs/find-generation.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { awaitFinished } from '../jobs/await-finished.ts';
-import { recordChange } from '../jobs/record-change.ts';
 import { type CheckedEdit, checkEdits, columnsOfEdits, type InputEdit } from './check-edits.ts';
 import { chooseSeqs } from './choose-seqs.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordChange } from '../jobs/record-change.ts';
 
 /** Seqs that one statement scans: half a million completed items take about three seconds. */
 export const WINDOW_SEQS = 500_000;

@@ -1,29 +1,28 @@
 // Skips the rows of an error group in a finished job: they become SKIPPED with a reason, in a new generation and
 // without running. Their old results stay, and they can be reprocessed like any others.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ItemStatus } from '../../core/items/outcome.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
+import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
 import {
   insertGeneration,
   type OpenedGeneration,
   openGeneration,
 } from '../../store/commands/jobs/open-generation.ts';
-import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
 import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
 import { type SkippedItem, skipItems } from '../../store/commands/spans/skip-items.ts';
-import { hasContributions } from '../../store/views/counters/has-contributions.ts';
+import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
 import { findGeneration } from '../../store/views/jobs/find-generation.ts';
+import { hasContributions } from '../../store/views/counters/has-contributions.ts';
+import { awaitFinished } from '../jobs/await-finished.ts';
+import { chooseSeqs } from './choose-seqs.ts';
 import { CounterRangeError, explainRange } from '../counters/counter-range-error.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { BEHIND_RESULTS } from '../flush/flush-contents.ts';
-import { awaitFinished } from '../jobs/await-finished.ts';
 import { recordChange } from '../jobs/record-change.ts';
-import { chooseSeqs } from './choose-seqs.ts';
 import { changedMeanwhile, endGivenUp } from './reprocess-job.ts';
 
 const MAX_REASON_LENGTH = 1000;

@@ -1,12 +1,12 @@
 // Runs due callbacks of pipelines. Every worker does it for the pipelines it knows; pipelines do not wait for each
 // other.
 
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
 import { findDueCallbacks } from '../../store/views/jobs/find-due-callbacks.ts';
 import type { EngineContext } from '../engine-context.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;

@@ -1,9 +1,8 @@
 // Turns the elements of a JSON array, or the lines of a file, into rows: objects, or arrays that are the rows of a
 // table. The beginning of the file decides which of the two it contains; a file with neither is refused.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { cellText } from '../../core/files/export-columns.ts';
 import type { TableLayout } from '../../core/files/file-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../row-reader.ts';
 import { findTable, type SampleRow, skipTitles } from './find-table.ts';
 import { parseJsonRow, parseJsonValues } from './parse-json-row.ts';

@@ -1,9 +1,8 @@
 // Parses one JSON text into one row: an object, or the values of a row of a table. A number that a double cannot hold
 // is kept as text: an id of 17 digits must come out unchanged. Repeated keys are not detected: the last one wins, as
 // usual in JSON.
-
-import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { MAX_DEPTH, nestsDeeperThan } from '../../core/items/storable-json.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
 export type JsonRow = JsonResult<{ object: Record<string, unknown> }>;

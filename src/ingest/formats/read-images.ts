@@ -1,8 +1,7 @@
 // Turns a set of images into rows. The images go to the blob store, with a manifest: JSON lines that begin with
 // MANIFEST_LINE, then one line per image. Ingest reads and resumes the manifest, never the set itself.
-
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { IMAGE_HEADERS, MANIFEST_LINE } from '../../core/items/image-rows.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isImageKey } from '../../platform/blob-store/image-copies.ts';
 import { MAX_RAW_LENGTH, type ReadLimits, type ReadRow, type RowReader } from '../row-reader.ts';
 import { describeImage, tooManyBytes } from './image-manifest.ts';

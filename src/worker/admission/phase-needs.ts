@@ -1,15 +1,16 @@
 // Determines what an item of one phase needs before it may start: permits of the phase's resources (by key, if the
 // phase defines keys), a permit of its owner's limit of items in flight, and a budget for its call.
 
+import type { Phase } from '../../pipeline/pipeline.ts';
 import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { OWNER_RESOURCE, type ResourceLimits } from '../../core/limits/resource-limits.ts';
+
 import {
   type ResourceCall,
   type ResourceUse,
   resourceKey,
   usedResource,
 } from '../../pipeline/phase-resources.ts';
-import type { Phase } from '../../pipeline/pipeline.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { AdmittedItem } from './admission.ts';
 import type { BudgetLimiter } from './budget-limiter.ts';

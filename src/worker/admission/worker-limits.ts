@@ -1,8 +1,7 @@
 // The limits of one worker: resources and budgets, which it shares with others, and its own load. Creates the
 // admission of every phase.
-
-import type { EngineContext } from '../../engine/engine-context.ts';
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
 
 import type { Database } from '../../platform/database.ts';
 import { OwnSigns } from '../../platform/own-signs.ts';

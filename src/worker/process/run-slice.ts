@@ -5,19 +5,19 @@ import { blockedBecause, canRun, GIVEN_PIPELINES } from '../../core/claims/abili
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { mayHaveWork, nextSliceInMs } from '../../core/jobs/job-outlook.ts';
 import { CLAIMABLE_STATES, isFinished, type JobState } from '../../core/jobs/job-state.ts';
+import { sweepJob } from '../../engine/services/sweeper.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { rescueLeases } from '../../engine/flush/rescue-leases.ts';
 import { type LearnedBefore, loadLearnedTimes, storeLearnedTimes } from '../../engine/jobs/learned-times.ts';
-import { sweepJob } from '../../engine/services/sweeper.ts';
 import { ingestJob } from '../../ingest/ingest-job.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readJobOutlook } from '../../store/views/jobs/read-job-outlook.ts';
 import { type Progress, readProgress } from '../../store/views/jobs/read-progress.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { RowmillWorker } from '../worker.ts';
 import type { WorkerConnections } from './worker-connections.ts';
 

@@ -9,9 +9,10 @@ import { createLedgerFolder } from '../../engine/services/ledger-folder.ts';
 import { createResourceSampler } from '../../engine/services/resource-sampler.ts';
 import { createSweeper } from '../../engine/services/sweeper.ts';
 import { createIngestResumer } from '../../ingest/ingest-resumer.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
+
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { HeldLeases } from '../leases/held-leases.ts';
 import { obeyControl } from './obey-control.ts';
 

@@ -1,9 +1,9 @@
 // Creates one pool per phase of each of the worker's pipelines.
-
+import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import { availableParallelism } from 'node:os';
 import { type LearnedTimes, restoreTimes } from '../../core/jobs/learned-times.ts';
+
 import { phaseRetryPolicy } from '../../pipeline/phase-retry-policy.ts';
-import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { WorkerLimits } from '../admission/worker-limits.ts';
 import { ResultColumns } from '../flush/result-columns.ts';

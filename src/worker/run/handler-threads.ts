@@ -9,8 +9,8 @@ import { moduleOf } from '../../pipeline/load-pipelines.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { type Charge, plainCharge } from '../admission/item-charge.ts';
-import { columnsOf } from './item-outcome.ts';
 import { recordFailure } from './record-failure.ts';
+import { columnsOf } from './item-outcome.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 

@@ -6,11 +6,11 @@ import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-p
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { definePipeline } from '../../pipeline/define-pipeline.ts';
-import type { ManyPhase, SinglePhase } from '../../pipeline/pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { Events } from '../../platform/events.ts';
 import { silentLogger } from '../../platform/logger.ts';
+import type { ManyPhase, SinglePhase } from '../../pipeline/pipeline.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { PoolOrder } from '../claims/pool-order.ts';
 import { FlushBacklog } from '../flush/flush-backlog.ts';

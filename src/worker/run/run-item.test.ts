@@ -4,9 +4,9 @@ import { ERROR_CLASSES, fail, notFound, retryLater, skip, Verdict } from '../../
 import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { definePipeline } from '../../pipeline/define-pipeline.ts';
-import type { Phase } from '../../pipeline/pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { silentLogger } from '../../platform/logger.ts';
+import type { Phase } from '../../pipeline/pipeline.ts';
 import { ResultColumns } from '../flush/result-columns.ts';
 import type { Lease } from '../leases/lease.ts';
 import { runItem } from './run-item.ts';

@@ -20,7 +20,7 @@ import { createRowJudge, type RowJudge } from './judge-row.ts';
 import { readHeaders } from './read-headers.ts';
 import { readSampleText, type SampleText } from './read-sample-text.ts';
 import { skipLines } from './skip-lines.ts';
-import { type TokenizedRow, Tokenizer } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow } from './tokenize.ts';
 
 const READ_BYTES = 256 * 1024;
 const GATHER_CHARACTERS = 64 * 1024;

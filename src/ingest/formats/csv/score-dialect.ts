@@ -2,7 +2,7 @@
 // values? After van den Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns"
 // (2019).
 import { cellKind } from './cell-kind.ts';
-import { type TokenizedRow, Tokenizer, type TokenizerDialect } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 export interface DialectScore {
   dialect: TokenizerDialect;

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { depth } from '../../../../test/support/depth.ts';
-import { type TokenizedRow, Tokenizer, type TokenizerDialect } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 const COMMA: TokenizerDialect = { delimiter: ',', quote: '"', escape: '"' };
 const LIMIT = 1_000_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type TokenizedRow, Tokenizer, type TokenizerDialect } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 const COMMA: TokenizerDialect = { delimiter: ',', quote: '"', escape: '"' };
 const LIMIT = 1_000_000;

@@ -1,8 +1,7 @@
 // The layout of the table in a sheet: the rows before it, the position of its names, its width. Detected in the first
 // rows, or taken from an earlier read, so that a resumed job reads the same rows.
-
-import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { TableLayout } from '../../../core/files/file-format.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { FormatOptions, ReadLimits } from '../../row-reader.ts';
 import { findTable, type SampleRow, skipTitles } from '../find-table.ts';
 import { columnName, type SheetRow } from './sheet-rows.ts';

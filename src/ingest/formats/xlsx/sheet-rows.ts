@@ -1,7 +1,6 @@
 // Reads a sheet into rows of strings, as a stream. It knows cells, not headers: sheet-layout.ts finds the header.
-
-import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { type CellType, dateTypeOf } from '../../../core/files/cell-type.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../../row-reader.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { type DateKind, dateText, lacksDigits, numberText } from './cell-text.ts';

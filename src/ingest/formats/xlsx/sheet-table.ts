@@ -1,8 +1,7 @@
 // Reads a sheet as a table: chooses the sheet, finds the table in it, and gives every row one cell per column.
 // Refuses a sheet most of whose rows do not fit the table.
-
-import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { TableLayout } from '../../../core/files/file-format.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
 import { createTrial, TRIAL_ROWS } from '../refuse-misread.ts';
 import type { ZipArchive } from '../zip-archive.ts';

@@ -1,7 +1,7 @@
-import type { JobSource } from '../../../core/files/file-format.ts';
-import type { JobOutput } from '../../../core/files/output-format.ts';
-import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { JobBudget } from '../../../core/limits/budget.ts';
+import type { JobSource } from '../../../core/files/file-format.ts';
+import type { InputColumn } from '../../../core/items/input-column.ts';
+import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // The job id is derived from the idempotency key, if there is one: the primary key makes a repeated request the same

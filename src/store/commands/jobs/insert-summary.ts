@@ -1,6 +1,6 @@
-import type { OutputFile } from '../../../core/files/output-format.ts';
-import type { ItemStatus } from '../../../core/items/outcome.ts';
 import type { GenerationDiff } from '../../../core/jobs/generation-diff.ts';
+import type { ItemStatus } from '../../../core/items/outcome.ts';
+import type { OutputFile } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // Counts come from the ledger, so a summary costs the same for ten rows and for ten million. That the ledger equals a
