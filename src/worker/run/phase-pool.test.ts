@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freeAdmission } from '../../../test/support/free-admission.ts';
 import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
+import { silentLogger } from '../../../test/support/silent-logger.ts';
 import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
@@ -9,7 +10,6 @@ import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { Events } from '../../platform/events.ts';
-import { silentLogger } from '../../platform/logger.ts';
 import type { ManyPhase, SinglePhase } from '../../pipeline/pipeline.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { PoolOrder } from '../claims/pool-order.ts';
@@ -347,7 +347,7 @@ describe('when failures of a phase rise', () => {
 });
 
 describe('leases that end together', () => {
-  // The clock stands still, so that the pool stays in a turn that has just begun and fills a free slot immediately.
+  // With a frozen clock the pool stays in a turn that has just begun, and fills a free slot immediately.
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
   afterEach(() => void vi.useRealTimers());
 
