@@ -37,5 +37,3 @@ function toStandardError(): (line: string) => void {
 export function logForPeople(): void {
   process.env.LOG_FORMAT ??= 'text';
 }
-
-export const silentLogger: Logger = pino({ level: 'silent' });

@@ -2,13 +2,13 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contextOf, openRowmill } from '../../src/open-rowmill.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { grantRoles, privilegesOn } from '../../src/store/database-roles.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { createSharedServices } from '../../src/worker/process/worker-services.ts';
 import { addUser, PASSWORD } from '../support/account-factory.ts';
 import { sendRequest } from '../support/send-request.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

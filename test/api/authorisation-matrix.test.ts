@@ -7,12 +7,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { addTeam, addUser, keyHeaders, sessionHeaders } from '../support/account-factory.ts';
 import { registeredRoutes } from '../support/registered-routes.ts';
 import { type Answered, sendRequest } from '../support/send-request.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

@@ -3,13 +3,13 @@
 import { afterEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { RowmillWorker, type StopReport } from '../../src/worker/worker.ts';
 import { killAll } from '../support/child-process.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 import {

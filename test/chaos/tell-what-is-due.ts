@@ -3,7 +3,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { WebhookSender } from '../../src/engine/services/webhook-sender.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
 export async function tellWhatIsDue(context: EngineContext, callbackUrl: string): Promise<void> {
   await new WebhookSender(context).runOnce();

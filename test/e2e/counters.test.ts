@@ -11,10 +11,10 @@ import {
   type Rowmill,
   type RowmillWorker,
 } from '../../src/index.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { isDeep } from '../support/depth.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

@@ -10,9 +10,9 @@ import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { PipelineCallbacks } from '../../src/pipeline/pipeline-callbacks.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimCallback } from '../../src/store/commands/jobs/claim-callback.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

@@ -2,13 +2,14 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { type Logger, silentLogger } from '../../src/platform/logger.ts';
+import type { Logger } from '../../src/platform/logger.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/process/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { countedEntries } from '../support/counter-recount.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../../src/core/items/outcome.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
@@ -14,6 +13,7 @@ import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/process/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { depth } from '../support/depth.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 

@@ -11,8 +11,8 @@ import { closeStore, openStore } from '../../examples/annotations/annotation-sto
 import { generateUploads, type Upload, writeUpload } from '../../examples/annotations/generate-uploads.ts';
 import { upload as pipeline } from '../../examples/annotations/pipeline.ts';
 import { Recount } from '../../examples/annotations/recount.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import { runCommand } from '../support/run-command.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

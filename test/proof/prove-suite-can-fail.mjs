@@ -32,6 +32,14 @@ const MUTATIONS = [
     tests: ['src/worker/run/phase-pool.test.ts'],
   },
   {
+    name: 'ending the leases of a job together',
+    file: 'src/worker/leases/held-leases.ts',
+    from: 'const byRunner = new Map<LeaseRunner, Set<Lease>>();',
+    to: `if (leases.length > 1) return new Map(leases.flatMap((lease) => [...this.#end([lease], abort)]));
+    const byRunner = new Map<LeaseRunner, Set<Lease>>();`,
+    tests: ['src/worker/run/phase-pool.test.ts'],
+  },
+  {
     name: 'counting memory outside the heap',
     file: 'src/platform/own-signs.ts',
     from: 'process.memoryUsage.rss() / this.#limitBytes',

@@ -1,7 +1,7 @@
-// One PostgreSQL for the whole run: DATABASE_URL if it is set, otherwise the embedded server in a temporary folder. A
-// template database is migrated once; each test file clones it. The unit lane has none. A socket that the guard
-// (loopback-only.mjs) refused fails the run at its end.
-import { mkdtempSync, rmSync } from 'node:fs';
+// One PostgreSQL for the whole run: DATABASE_URL if it is set, otherwise the embedded server in a temporary folder,
+// which ends with this process. A template database is migrated once; each test file clones it. The unit lane has none.
+// A socket that the guard (loopback-only.mjs) refused fails the run at its end.
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -11,6 +11,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { bundleChildren } from './bundle-children.ts';
 import { isDeep } from './depth.ts';
 import { checkRefusedSockets } from './guard-sockets.ts';
+import { removeAtEnd } from './remove-at-end.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
 
@@ -43,14 +44,14 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
 
 async function startServer(): Promise<() => Promise<void>> {
   const given = process.env.DATABASE_URL;
-  const folder = given ? null : mkdtempSync(join(tmpdir(), 'rowmill-test-'));
-  const server =
-    folder === null ? null : await startEmbeddedPostgres({ dataDir: folder, settings: SERVER_SETTINGS });
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-test-'));
+  const blobs = mkdtempSync(join(tmpdir(), 'rowmill-test-blobs-'));
+  const removeFolders = removeAtEnd(folder, blobs);
+  const server = given ? null : await startEmbeddedPostgres({ dataDir: folder, settings: SERVER_SETTINGS });
   const url = given ?? server!.url;
   process.env.ROWMILL_TEST_DATABASE_URL = url;
   // Code under test must take its database from the test, never from the environment.
   delete process.env.DATABASE_URL;
-  const blobs = mkdtempSync(join(tmpdir(), 'rowmill-test-blobs-'));
   process.env.BLOB_STORE = blobs;
   Object.assign(process.env, WITHOUT_PRESSURE);
 
@@ -65,7 +66,6 @@ async function startServer(): Promise<() => Promise<void>> {
 
   return async () => {
     await server?.stop();
-    if (folder) rmSync(folder, { recursive: true, force: true });
-    rmSync(blobs, { recursive: true, force: true });
+    await removeFolders();
   };
 }

@@ -1,9 +1,10 @@
 // A real server on a free local port, with the database of the test file.
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
-import { type Logger, silentLogger } from '../../src/platform/logger.ts';
+import type { Logger } from '../../src/platform/logger.ts';
 import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
+import { silentLogger } from './silent-logger.ts';
 import { stopAfterTest } from './stop-after-test.ts';
 
 /** Without accounts by default. Stopped after the test. */

@@ -1,6 +1,8 @@
 // The expected outcome of a row depends only on its number: the pipeline, the provider and the checks use this file.
 export const CHILD_OFFSET = 1_000_000;
 export const SHOPS = 5;
+/** Concurrent calls that the resources of the pipeline allow: for many rows, and per shop. */
+export const CONCURRENCY = { bulk: 4, shop: 3 };
 
 export type ExpectedStatus = 'DONE' | 'NOT_FOUND' | 'ERROR';
 

@@ -1,15 +1,18 @@
-// The paid service of the torture: it answers by a row's number, fails at random with temporary errors, and counts
-// calls, repeated calls and concurrent calls per limit.
+// The paid service of the torture: it answers by a row's number, fails at random with temporary errors, counts calls
+// and repeated calls, and checks the number of concurrent calls per limit.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectedStatus, priceOf } from './expected-rows.ts';
+import { ConcurrentCalls } from './concurrent-calls.ts';
+import { CONCURRENCY, expectedStatus, priceOf } from './expected-rows.ts';
 
 export interface Provider {
   url: string;
   readonly figures: ProviderFigures;
+  /** Limits that were exceeded. */
+  violations(): readonly string[];
   stop(): void;
 }
 
@@ -20,15 +23,17 @@ export interface ProviderFigures {
   injected: Record<string, number>;
   /** Highest number of concurrent calls, per limit. */
   most: Record<string, number>;
+  /** Times at which a limit was exceeded only because given-up calls were still open here. */
+  excused: number;
 }
 
 export async function startProvider(random: () => number): Promise<Provider> {
-  const figures: ProviderFigures = { calls: 0, answered: 0, repeated: 0, injected: {}, most: {} };
-  const underWay = new Map<string, number>();
+  const concurrent = new ConcurrentCalls((path) => (path === '/many' ? CONCURRENCY.bulk : CONCURRENCY.shop));
+  const counts = { calls: 0, answered: 0, repeated: 0, injected: {} as Record<string, number> };
   const paid = new Set<string>();
 
   function inject(name: string): void {
-    figures.injected[name] = (figures.injected[name] ?? 0) + 1;
+    counts.injected[name] = (counts.injected[name] ?? 0) + 1;
   }
 
   /** Returns true if a fault answered the call or cut its connection. */
@@ -42,7 +47,7 @@ export async function startProvider(random: () => number): Promise<Provider> {
       response.writeHead(503).end();
     } else if (draw < 0.06) {
       inject('cut');
-      response.destroy();
+      response.destroy(new Error('cut'));
     } else if (draw < 0.063) {
       inject('hang');
       await once(response, 'close');
@@ -52,7 +57,7 @@ export async function startProvider(random: () => number): Promise<Provider> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await json(request);
-    figures.calls += 1;
+    counts.calls += 1;
     await sleep(5 + random() * 40);
     if (await failAtRandom(response)) return;
     if (request.url === '/many') {
@@ -66,26 +71,32 @@ export async function startProvider(random: () => number): Promise<Provider> {
       return;
     }
     if (response.destroyed) return;
-    figures.answered += 1;
-    if (paid.has(idempotencyKey)) figures.repeated += 1;
+    counts.answered += 1;
+    if (paid.has(idempotencyKey)) counts.repeated += 1;
     paid.add(idempotencyKey);
     response.end(JSON.stringify({ price: status === 'DONE' ? priceOf(n) : null }));
   }
 
   const server = createServer((request, response) => {
-    const limit = request.url ?? '';
-    const now = (underWay.get(limit) ?? 0) + 1;
-    underWay.set(limit, now);
-    figures.most[limit] = Math.max(figures.most[limit] ?? 0, now);
-    response.once('close', () => underWay.set(limit, underWay.get(limit)! - 1));
-    answer(request, response).catch(() => response.destroy());
+    const call = concurrent.start(request.url ?? '', String(request.headers.worker), performance.now());
+    const { socket } = request;
+    response.once('close', () => {
+      // An error means that the provider cut the connection itself.
+      const isGivenUp = !response.errored && (!response.writableFinished || socket.readableEnded);
+      concurrent.end(call, isGivenUp, performance.now());
+    });
+    answer(request, response).catch((error) => response.destroy(error));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    figures,
+    get figures() {
+      const { most, excused } = concurrent;
+      return { ...counts, most, excused };
+    },
+    violations: () => concurrent.violations(performance.now()),
     stop: () => {
       server.close();
       server.closeAllConnections();

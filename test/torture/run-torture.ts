@@ -56,6 +56,8 @@ function environment(proxy: number): Record<string, string> {
     LOCK_CAP_MS: '6000',
     FINALIZE_LEASE_MS: '3000',
     SWEEP_MS: '1000',
+    // Longer than any fault: a worker that is stopped or cut off for longer may exceed a limit.
+    RESOURCE_LEASE_MS: '20000',
     JOB_MAX_TAKEOVERS: '10000',
     LOG_LEVEL: 'info',
   };
@@ -121,7 +123,7 @@ function figures(): Record<string, unknown> {
     crashedRows: sum('crashedRows'),
     requests: sum('requests'),
     failedRequests: sum('failedRequests'),
-    violations: users.flatMap((user) => user.violations),
+    violations: [...users.flatMap((user) => user.violations), ...provider.violations()],
     provider: provider.figures,
     faults: nemesis.counts,
     ends: Object.fromEntries(processes.map(({ name, ends }) => [name, ends.length])),

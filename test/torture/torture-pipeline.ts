@@ -2,7 +2,7 @@
 // limit per shop. Temporary failures are retried far longer than the nemesis lasts.
 import { definePipeline, httpError, notFound, resource } from 'rowmill';
 import { z } from 'zod';
-import { childOf } from './expected-rows.ts';
+import { CONCURRENCY, childOf } from './expected-rows.ts';
 
 const row = z.object({ n: z.coerce.number(), shop: z.coerce.number() });
 
@@ -28,8 +28,8 @@ export const torture = definePipeline({
   name: 'torture',
   input: row,
   resources: {
-    bulk: { concurrency: 4, adaptive: false },
-    shop: { concurrency: 3, ratePerSecond: 60, adaptive: false },
+    bulk: { concurrency: CONCURRENCY.bulk, adaptive: false },
+    shop: { concurrency: CONCURRENCY.shop, ratePerSecond: 60, adaptive: false },
   },
   phases: [
     {

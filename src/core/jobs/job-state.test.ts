@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { CLAIMABLE_STATES, canControl, canMove, isFinished, JOB_STATES, type JobState } from './job-state.ts';
+import {
+  CLAIMABLE_STATES,
+  canControl,
+  isFinished,
+  JOB_STATES,
+  type JobState,
+  TRANSITIONS,
+} from './job-state.ts';
+
+function canMove(before: JobState, after: JobState): boolean {
+  return Object.values<{ from: readonly JobState[]; to: readonly JobState[] }>(TRANSITIONS).some(
+    ({ from, to }) => from.includes(before) && to.includes(after),
+  );
+}
 
 function movesFrom(from: JobState): JobState[] {
   return JOB_STATES.filter((to) => canMove(from, to));

@@ -57,12 +57,6 @@ export const TRANSITIONS = {
 } satisfies Record<string, { from: States; to: States }>;
 export type Transition = keyof typeof TRANSITIONS;
 
-export function canMove(before: JobState, after: JobState): boolean {
-  return Object.values<{ from: States; to: States }>(TRANSITIONS).some(
-    ({ from, to }) => from.includes(before) && to.includes(after),
-  );
-}
-
 export function isFinished(state: JobState): boolean {
   return FINISHED_STATES.includes(state);
 }

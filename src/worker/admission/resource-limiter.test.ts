@@ -175,3 +175,55 @@ it('starts nothing during a database outage, retries with growing delays, and re
   expect(await heldIn('outage')).toEqual([2]);
   permits.release();
 });
+
+/** A context whose database can be cut off. Counts its syncs. */
+function cuttableContext(leaseMs: number) {
+  const context = database.context({ resourceSyncMs: 20, resourceLeaseMs: leaseMs });
+  const real = context.db.transaction.bind(context.db);
+  const state = { context, isCut: false, syncs: 0 };
+  context.db.transaction = (async (work: never) => {
+    if (state.isCut) throw new Error('cut off');
+    const answer = await real(work);
+    state.syncs += 1;
+    return answer;
+  }) as typeof context.db.transaction;
+  return state;
+}
+
+it('calls of a limiter that was cut off for longer than its lease exceed the limit, and nothing starts until all fit', async () => {
+  const [frozen, other] = [cuttableContext(2000), cuttableContext(2000)];
+  const [one, two] = [frozen, other].map(({ context }) => openLimiter({ concurrency: 3 }, context)) as [
+    ReturnType<typeof openLimiter>,
+    ReturnType<typeof openLimiter>,
+  ];
+  /** Resolves when both limiters have reported what is running now, and have the answer. */
+  const bothSynced = async (): Promise<void> => {
+    const [frozenSyncs, otherSyncs] = [frozen.syncs, other.syncs];
+    await one.when(() => frozen.syncs >= frozenSyncs + 2);
+    await two.when(() => other.syncs >= otherSyncs + 2);
+  };
+  const first = one.want('lapsed', 10);
+  await one.when(() => first.canStart(monotonicMs()));
+  expect(startAll(first)).toBe(3);
+  frozen.isCut = true;
+
+  const second = two.want('lapsed', 10);
+  await two.when(() => startAll(second) >= 0 && second.inUse === 3);
+  first.release();
+  expect(startAll(first)).toBe(0);
+  expect(first.inUse + second.inUse).toBe(5);
+
+  frozen.isCut = false;
+  await bothSynced();
+  expect((await heldIn('lapsed')).sort()).toEqual([2, 3]);
+  for (const ended of [first, second]) {
+    ended.release();
+    await bothSynced();
+    expect(startAll(first) + startAll(second)).toBe(0);
+  }
+  expect(first.inUse + second.inUse).toBe(3);
+  second.release();
+  await Promise.race([one, two].map(({ when }) => when(() => startAll(first) + startAll(second) > 0)));
+  expect(first.inUse + second.inUse).toBe(3);
+  for (const permits of [first, second]) while (permits.inUse > 0) permits.release();
+});

@@ -1,13 +1,13 @@
 import { afterEach, expect, it } from 'vitest';
 import { freeAdmission } from '../../../test/support/free-admission.ts';
 import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
+import { silentLogger } from '../../../test/support/silent-logger.ts';
 import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { Events } from '../../platform/events.ts';
-import { silentLogger } from '../../platform/logger.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { FlushBacklog } from '../flush/flush-backlog.ts';

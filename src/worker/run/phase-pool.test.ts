@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freeAdmission } from '../../../test/support/free-admission.ts';
 import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
+import { silentLogger } from '../../../test/support/silent-logger.ts';
 import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
@@ -9,7 +10,6 @@ import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { Events } from '../../platform/events.ts';
-import { silentLogger } from '../../platform/logger.ts';
 import type { ManyPhase, SinglePhase } from '../../pipeline/pipeline.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { PoolOrder } from '../claims/pool-order.ts';
@@ -347,36 +347,45 @@ describe('when failures of a phase rise', () => {
 });
 
 describe('leases that end together', () => {
-  /** Three leases of one job and one of another, in a pool whose slots are taken by the first. */
-  async function holdFour(): Promise<{ leases: HeldLeases; cancelled: Lease[] }> {
-    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 1 });
+  // With a frozen clock the pool stays in a turn that has just begun, and fills a free slot immediately.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** Three leases of one job and one of another. The first has the only slot that the pressure allows. */
+  async function holdFour(): Promise<{ leases: HeldLeases; ofJob: Lease[]; pressure: { factor: number } }> {
+    const pressure = { factor: 0.5 };
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 2, pressure });
     const keeper = { hold: () => {}, drop: () => {} } as unknown as LeaseKeeper;
     const background = new Background(new Events());
     const control = {} as EngineContext;
     const leases = new HeldLeases({ control, workerId: 'worker', keeper, background });
-    const held = [[0], [1], [2], [7]].map((seqs) => {
+    const all = [[0], [1], [2], [7]].map((seqs) => {
       const { claim } = leaseOf(seqs, seqs[0] === 7 ? 'other' : 'job');
       return leases.hold(claim, 60_000, pool, { end: () => {} });
     });
-    await addAll(...held);
-    return { leases, cancelled: held.slice(0, 3) };
+    await addAll(...all);
+    expect(started()).toEqual([[0]]);
+    return { leases, ofJob: all.slice(0, 3), pressure };
   }
 
   const started = (): number[][] => held.map(({ seqs }) => seqs);
 
   it('start no item of each other when their job is cancelled, and make room for another job', async () => {
-    const { leases, cancelled } = await holdFour();
-    expect(started()).toEqual([[0]]);
-    leases.cancel(cancelled);
+    const { leases, ofJob } = await holdFour();
+    leases.cancel(ofJob);
     await settled();
     expect(held[0]!.signal.aborted).toBe(true);
     expect([started(), dropped]).toEqual([[[0], [7]], 3]);
+    expect(pool.stats()).toMatchObject({ calls: 2 });
   });
 
   it('start no item of each other when their job is paused, and let the running item finish', async () => {
-    const { leases, cancelled } = await holdFour();
-    leases.giveBackUnstarted(cancelled);
+    const { leases, ofJob, pressure } = await holdFour();
+    // The second slot is free from now on.
+    pressure.factor = 1;
+    leases.giveBackUnstarted(ofJob);
     await held[0]!.answer(['x']);
     expect([started(), dropped, ends]).toEqual([[[0], [7]], 2, ['0 "x"']]);
+    expect(pool.stats()).toMatchObject({ calls: 2 });
   });
 });

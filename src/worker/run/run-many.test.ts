@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { silentLogger } from '../../../test/support/silent-logger.ts';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../../core/items/outcome.ts';
 import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
-import { silentLogger } from '../../platform/logger.ts';
 import type { ManyPhase } from '../../pipeline/pipeline.ts';
 import { ResultColumns } from '../flush/result-columns.ts';
 import type { Lease } from '../leases/lease.ts';

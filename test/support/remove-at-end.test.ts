@@ -1,0 +1,22 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { identifyProcess, isRunning } from '../../src/platform/embedded-postgres/process-identity.ts';
+import { killAll, startChild } from './child-process.ts';
+
+afterEach(killAll);
+
+test('the PostgreSQL server of a process that is killed stops, and its folder is removed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-removed-'));
+  const script = new URL('embedded-postgres-child.ts', import.meta.url);
+  const owner = startChild({ script, args: ['own-to-the-end', folder] });
+  await owner.waitFor('started');
+  const pid = Number(readFileSync(join(folder, 'pgdata', 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const postmaster = identifyProcess(pid)!;
+  expect(isRunning(postmaster)).toBe(true);
+  owner.kill('SIGKILL');
+  await expect.poll(() => isRunning(postmaster)).toBe(false);
+  await expect.poll(() => existsSync(folder)).toBe(false);
+});
