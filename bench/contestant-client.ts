@@ -5,7 +5,7 @@ import type { Contestant, ContestantOptions, Entry } from './contestant.ts';
 
 export interface Request {
   id: number;
-  method: keyof Contestant;
+  method: keyof Contestant | 'readCpuMs';
   argument?: number;
 }
 export interface Reply {
@@ -17,6 +17,8 @@ export interface Reply {
 export interface Progress {
   kind: 'progress';
   finished: number;
+  /** Calls of `onFinished`: the commits of a contestant that reports each. */
+  reports: number;
   atMs: number;
 }
 
@@ -27,6 +29,7 @@ export function monotonicMs(): number {
 
 export class ContestantClient {
   finished = 0;
+  reports = 0;
   lastFinishedMs = 0;
   onProgress: () => void = () => {};
   readonly #child: ChildProcess;
@@ -54,6 +57,7 @@ export class ContestantClient {
     this.#child.on('message', (message: Reply | Progress) => {
       if (message.kind === 'progress') {
         this.finished = message.finished;
+        this.reports = message.reports;
         this.lastFinishedMs = message.atMs;
         this.onProgress();
         return;

@@ -7,10 +7,11 @@ const { createContestant } = (await import(moduleUrl!)) as { createContestant: C
 const contestant: Contestant = createContestant(JSON.parse(optionsJson!));
 
 // Progress is sent at most every few milliseconds, with the time of the last item, so the drain time stays exact.
-const progress: Progress = { kind: 'progress', finished: 0, atMs: 0 };
+const progress: Progress = { kind: 'progress', finished: 0, reports: 0, atMs: 0 };
 let progressTimer: NodeJS.Timeout | null = null;
 function onFinished(items: number): void {
   progress.finished += items;
+  progress.reports += 1;
   progress.atMs = monotonicMs();
   if (progressTimer !== null) return;
   progressTimer = setTimeout(() => {
@@ -48,6 +49,18 @@ async function answer(
         endedMs: monotonicMs(),
         value: (await contestant.measureFinishLag?.(argument!)) ?? null,
       };
+    case 'addHistory':
+      await contestant.addHistory!(argument!);
+      break;
+    case 'startReaders':
+      await contestant.startReaders!(argument!);
+      break;
+    case 'stopReaders':
+      return { startedMs, endedMs: monotonicMs(), value: await contestant.stopReaders!() };
+    case 'readCpuMs': {
+      const { user, system } = process.cpuUsage();
+      return { startedMs, endedMs: monotonicMs(), value: (user + system) / 1000 };
+    }
     case 'close':
       await contestant.close();
       break;

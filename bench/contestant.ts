@@ -1,5 +1,6 @@
 // Interface of a system that takes part in the bench. Every contestant runs in its own child process
 // (contestant-process.ts), one to enqueue and one per worker, so none shares a garbage collector or an event loop.
+import type { Payload } from './payload.ts';
 
 export interface ContestantOptions {
   databaseUrl: string;
@@ -7,12 +8,13 @@ export interface ContestantOptions {
   itemCount: number;
   /** Upper bound for one claim, or null for the contestant's best. */
   claimSize: number | null;
+  payload: Payload;
 }
 
 export interface Contestant {
   /** Creates the schema in an empty database. Called once per database, not timed. */
   setup(): Promise<void>;
-  /** Enqueues `itemCount` items ({ n: 0 } .. { n: itemCount - 1 }); timed. Null if there is nothing to enqueue. */
+  /** Enqueues `itemCount` items of payload.ts; timed. Null if there is nothing to enqueue. */
   enqueue: (() => Promise<void>) | null;
   /** Opens connections and loads code, not timed: the drain starts with a worker that is ready but not claiming yet. */
   prepareWorker(): Promise<void>;
@@ -33,20 +35,21 @@ export interface Contestant {
    * the job is visible as finished. Only for systems with jobs of many items.
    */
   measureFinishLag?: (jobs: number) => Promise<number[]>;
+  /** Stores and finishes this many items, before `enqueue`. Not timed. */
+  addHistory?: (items: number) => Promise<void>;
+  /** Starts readers of the items that are being drained. */
+  startReaders?: (count: number) => Promise<void>;
+  /** Stops them and returns the milliseconds that each page took. */
+  stopReaders?: () => Promise<number[]>;
 }
 
 /** Each file in contestants/ exports a function of this shape as `createContestant`. */
 export type CreateContestant = (options: ContestantOptions) => Contestant;
 
-/** The handler of one item, the same for all contestants. */
-export async function handleItem(item: { n: number }): Promise<{ ok: true; n: number }> {
-  return { ok: true, n: item.n };
-}
-
 export interface Entry {
-  key: 'rowmill' | 'graphileWorker' | 'pgBoss' | 'bullmq' | 'copyLimit';
+  key: 'rowmill' | 'graphileWorker' | 'pgBoss' | 'bullmq' | 'bareLoop' | 'copyLimit';
   file: string;
-  /** The limit has no queue: it only takes part in `drain`. */
+  /** A limit has no queue, so it takes part in few scenarios. */
   isLimit: boolean;
   /** Share of the items; below 1 for a contestant so slow that it would take most of the time. */
   share: number;
@@ -57,5 +60,6 @@ export const entries: readonly Entry[] = [
   { key: 'graphileWorker', file: 'graphile-worker.ts', isLimit: false, share: 1 },
   { key: 'pgBoss', file: 'pg-boss.ts', isLimit: false, share: 1 },
   { key: 'bullmq', file: 'bullmq.ts', isLimit: false, share: 0.05 },
+  { key: 'bareLoop', file: 'bare-loop.ts', isLimit: true, share: 1 },
   { key: 'copyLimit', file: 'copy-limit.ts', isLimit: true, share: 1 },
 ];

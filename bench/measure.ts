@@ -6,7 +6,7 @@ export interface Counters {
   deadTuples: number;
 }
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'bench-measure' });
   await client.connect();
   try {

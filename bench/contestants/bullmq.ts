@@ -2,7 +2,8 @@
 // jobs are kept with their return value.
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import pg from 'pg';
-import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
+import type { Contestant, ContestantOptions } from '../contestant.ts';
+import { createHandler, createItem, type Item } from '../payload.ts';
 
 // One pool connection per concurrent job, as its documentation advises; finished jobs are kept, which is the default.
 // It claims and completes jobs one by one, so a bound on the claim changes only the concurrency. Tried with 4,000 and
@@ -18,7 +19,9 @@ export function createContestant(options: ContestantOptions, settings = bestSett
   const name = 'items';
   const concurrency = Math.min(options.claimSize ?? settings.concurrency, settings.concurrency);
   const connection = { connectionString: options.databaseUrl, max: settings.poolSize };
-  let worker: Worker<{ n: number }> | null = null;
+  const createNth = createItem(options.payload);
+  const handle = createHandler(options.payload);
+  let worker: Worker<Item> | null = null;
 
   return {
     async setup() {
@@ -36,7 +39,7 @@ export function createContestant(options: ContestantOptions, settings = bestSett
           const size = Math.min(settings.addBulkBatch, options.itemCount - first);
           next += size;
           await queue.addBulk(
-            Array.from({ length: size }, (_, i) => ({ name: 'item', data: { n: first + i } })),
+            Array.from({ length: size }, (_, i) => ({ name: 'item', data: createNth(first + i) })),
           );
         }
       };
@@ -46,10 +49,10 @@ export function createContestant(options: ContestantOptions, settings = bestSett
     async prepareWorker() {
       worker = new Worker(
         name,
-        (job) => handleItem(job.data),
+        (job) => handle(job.data),
         { connection, concurrency, autorun: false },
         createPostgresBackend,
-      ) as unknown as Worker<{ n: number }>;
+      ) as unknown as Worker<Item>;
       worker.on('error', (error) => console.error('bullmq', error));
       await worker.waitUntilReady();
     },

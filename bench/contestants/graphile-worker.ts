@@ -1,7 +1,9 @@
 // graphile-worker: one row per job, deleted on completion. It keeps no results, so it writes less than all others.
 import type { Runner } from 'graphile-worker';
-import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
-import { readNumber, waitUntilTrue } from './read-state.ts';
+import type { Contestant, ContestantOptions } from '../contestant.ts';
+import { createHandler, createItem, type Item } from '../payload.ts';
+import type pg from 'pg';
+import { openPool, readNumber, waitUntilTrue } from './read-state.ts';
 
 // Read once when the module loads. Without it, every success writes a log line (its own perfTest sets it too).
 process.env.NO_LOG_SUCCESS = '1';
@@ -32,6 +34,9 @@ export function createContestant(options: ContestantOptions, settings = bestSett
   // It warns if the local queue is smaller than the concurrency, so small claims bound both.
   const localQueueSize = options.claimSize ?? settings.localQueueSize;
   const concurrentJobs = Math.min(settings.concurrentJobs, localQueueSize);
+  const createNth = createItem(options.payload);
+  const handle = createHandler(options.payload);
+  let pool: pg.Pool | null = null;
   let runner: Runner | null = null;
 
   return {
@@ -45,27 +50,29 @@ export function createContestant(options: ContestantOptions, settings = bestSett
       for (let first = 0; first < itemCount; first += settings.addJobsBatch) {
         const size = Math.min(settings.addJobsBatch, itemCount - first);
         await worker.addJobs(
-          Array.from({ length: size }, (_, i) => ({ identifier: 'item', payload: { n: first + i } })),
+          Array.from({ length: size }, (_, i) => ({ identifier: 'item', payload: createNth(first + i) })),
         );
       }
       await worker.release();
     },
-    async prepareWorker() {},
+    // It starts to claim as soon as it runs, so its connections are opened before.
+    async prepareWorker() {
+      pool = await openPool(databaseUrl, concurrentJobs + 2);
+    },
     async startWorker(onFinished) {
       runner = await run({
         logger,
         noHandleSignals: true,
+        pgPool: pool!,
         taskList: {
           item: async (payload) => {
-            await handleItem(payload as { n: number });
+            await handle(payload as Item);
             onFinished(1);
           },
         },
         preset: {
           worker: {
-            connectionString: databaseUrl,
             concurrentJobs,
-            maxPoolSize: concurrentJobs + 2,
             localQueue: { size: localQueueSize },
             completeJobBatchDelay: settings.completeJobBatchDelayMs,
             failJobBatchDelay: settings.completeJobBatchDelayMs,
@@ -88,6 +95,7 @@ export function createContestant(options: ContestantOptions, settings = bestSett
     },
     async close() {
       await runner?.stop();
+      await pool?.end();
     },
   };
 }

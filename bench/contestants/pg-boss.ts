@@ -1,6 +1,7 @@
 // pg-boss: one row per job, updated on fetch and on completion. Completed jobs are kept with their output.
 import { PgBoss } from 'pg-boss';
-import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
+import type { Contestant, ContestantOptions } from '../contestant.ts';
+import { createHandler, createItem, type Item } from '../payload.ts';
 import { readNumber, waitUntilTrue } from './read-state.ts';
 
 // Large batches through work() with perJobResults, which completes a batch with one output per job in one statement;
@@ -14,11 +15,15 @@ import { readNumber, waitUntilTrue } from './read-state.ts';
 export const bestSettings = { batchSize: 5_000, localConcurrency: 3, partition: true, insertBatch: 10_000 };
 
 const QUEUE = 'items';
+/** The default. */
+const POOL_SIZE = 10;
 
 export function createContestant(options: ContestantOptions, settings = bestSettings): Contestant {
   const { databaseUrl, itemCount } = options;
   // The bench uses no cron, so clock and schedule passes are off; maintenance is on, as in production.
-  const boss = new PgBoss({ connectionString: databaseUrl, schedule: false });
+  const boss = new PgBoss({ connectionString: databaseUrl, max: POOL_SIZE, schedule: false });
+  const createNth = createItem(options.payload);
+  const handle = createHandler(options.payload);
   boss.on('error', (error) => console.error('pg-boss', error));
 
   return {
@@ -32,12 +37,16 @@ export function createContestant(options: ContestantOptions, settings = bestSett
         const size = Math.min(settings.insertBatch, itemCount - first);
         await boss.insert(
           QUEUE,
-          Array.from({ length: size }, (_, i) => ({ data: { n: first + i } })),
+          Array.from({ length: size }, (_, i) => ({ data: createNth(first + i) })),
         );
       }
     },
     async prepareWorker() {
       await boss.start();
+      // Opens the connections of its pool.
+      await Promise.all(
+        Array.from({ length: POOL_SIZE }, () => boss.getDb().executeSql('select pg_sleep(0.05)')),
+      );
     },
     async startWorker(onFinished) {
       const work = {
@@ -46,12 +55,12 @@ export function createContestant(options: ContestantOptions, settings = bestSett
         burstWhenBatchFull: true,
         perJobResults: true,
       } as const;
-      await boss.work<{ n: number }, never, typeof work>(QUEUE, work, async (jobs) => {
+      await boss.work<Item, never, typeof work>(QUEUE, work, async (jobs) => {
         const results = await Promise.all(
           jobs.map(async ({ id, data }) => ({
             id,
             status: 'completed' as const,
-            output: await handleItem(data),
+            output: await handle(data),
           })),
         );
         onFinished(jobs.length);

@@ -1,4 +1,4 @@
-// Queries a peer's own tables where its API offers nothing.
+// Queries a peer's own tables where its API offers nothing, and opens its connections before the clock starts.
 import pg from 'pg';
 import { monotonicMs } from '../contestant-client.ts';
 
@@ -10,6 +10,15 @@ async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Pr
   } finally {
     await client.end();
   }
+}
+
+/** A pool whose connections are all open. */
+export async function openPool(databaseUrl: string, size: number): Promise<pg.Pool> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: size });
+  pool.on('error', (error) => console.error('bench', error));
+  const clients = await Promise.all(Array.from({ length: size }, () => pool.connect()));
+  for (const client of clients) client.release();
+  return pool;
 }
 
 /**

@@ -2,36 +2,47 @@
 
 import pg from 'pg';
 import { definePipeline, Events, openRowmill, type Rowmill, type RowmillWorker } from '../../dist/index.js';
-import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
+import type { Contestant, ContestantOptions } from '../contestant.ts';
+import { createHandler, createItem, type Item } from '../payload.ts';
+import { RowmillReaders } from './rowmill-readers.ts';
 
-const pipeline = definePipeline({
-  name: 'bench',
-  phases: [{ name: 'handle', run: (item) => handleItem(item as { n: number }) }],
-});
 const FINISH_LAG_ITEMS = 50;
+/** Jobs are paused until the start signal. */
+const PAUSE = `update jobs set state = 'PAUSED' where state = 'QUEUED'`;
+const RESUME = `update jobs set state = 'QUEUED' where state = 'PAUSED'; select pg_notify('rowmill_work', '')`;
 
-function* items(count: number): Generator<{ n: number }> {
-  for (let n = 0; n < count; n += 1) yield { n };
-}
-
-export function createContestant({ databaseUrl, itemCount, claimSize }: ContestantOptions): Contestant {
+export function createContestant(options: ContestantOptions): Contestant {
+  const { databaseUrl, itemCount, claimSize } = options;
   const settings = claimSize === null ? {} : { claimMax: claimSize };
+  const createNth = createItem(options.payload);
+  const handle = createHandler(options.payload);
+  const pipeline = definePipeline({
+    name: 'bench',
+    phases: [{ name: 'handle', run: (item) => handle(item as unknown as Item) }],
+  });
   let rowmill: Rowmill | null = null;
   let worker: RowmillWorker | null = null;
+  let readers: RowmillReaders | null = null;
+  let client: pg.Client | null = null;
   const open = async (): Promise<Rowmill> => (rowmill ??= await openRowmill({ databaseUrl, settings }));
 
-  async function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    const { rows } = await client.query<Row>(text, values);
-    await client.end();
-    return rows;
+  function* items(count: number): Generator<Item> {
+    for (let n = 0; n < count; n += 1) yield createNth(n);
   }
 
-  /** Jobs are paused until the start signal. */
-  async function moveJobs(from: string, to: string): Promise<void> {
-    await query('update jobs set state = $2::job_state where state = $1::job_state', [from, to]);
-    await query(`select pg_notify('rowmill_work', '')`);
+  /** Opened before the clock starts. */
+  async function connect(): Promise<pg.Client> {
+    if (client === null) {
+      client = new pg.Client({ connectionString: databaseUrl });
+      await client.connect();
+    }
+    return client;
+  }
+
+  /** The job that is drained: the newest of the pipeline. */
+  async function findJob(): Promise<string> {
+    const sql = `select job_id as id from jobs where pipeline = 'bench' order by created_at desc limit 1`;
+    return (await (await connect()).query<{ id: string }>(sql)).rows[0]!.id;
   }
 
   return {
@@ -42,25 +53,43 @@ export function createContestant({ databaseUrl, itemCount, claimSize }: Contesta
       const { jobId } = await (await open()).createJob(pipeline);
       await (await open()).addItems(jobId, items(itemCount));
       await (await open()).sealJob(jobId);
-      await moveJobs('QUEUED', 'PAUSED');
+      await (await connect()).query(PAUSE);
     },
+    // Connections open on first use, so a job of another pipeline uses them once. The claim size of the measured
+    // pipeline is still unlearned: its first claim is small, as in production. An idle worker has used none.
     async prepareWorker() {
       const events = new Events();
-      worker = await (await open()).startWorker([pipeline], { events });
+      await connect();
+      if (itemCount === 0) {
+        worker = await (await open()).startWorker([pipeline], { events });
+        return;
+      }
+      const warmUp = definePipeline({
+        name: `warm-up-${process.pid}`,
+        outputs: [],
+        phases: [{ name: 'handle', run: () => null }],
+      });
+      worker = await (await open()).startWorker([pipeline, warmUp], { events });
+      await (await open()).whenFinished(await (await open()).submit(warmUp, [{ n: 0 }]));
     },
     async startWorker(onFinished) {
       worker!.events.on('flush.committed', (flush) => onFinished(flush.items));
-      await moveJobs('PAUSED', 'QUEUED');
+      await client!.query(RESUME);
     },
     async settle() {
       return null;
     },
     async countFinished() {
-      return Number((await query<{ n: string }>('select count(*) as n from results'))[0]!.n);
+      let finished = 0;
+      for await (const { status } of (await open()).results(await findJob()))
+        if (status !== 'PENDING') finished += 1;
+      return finished;
     },
     async close() {
+      await readers?.stop();
       await worker?.stop();
       await rowmill?.close();
+      await client?.end();
     },
     async measureFinishLag(jobs) {
       const events = new Events();
@@ -76,6 +105,18 @@ export function createContestant({ databaseUrl, itemCount, claimSize }: Contesta
         lags.push((await finished) - committedMs);
       }
       return lags;
+    },
+    async addHistory(count) {
+      worker = await (await open()).startWorker([pipeline]);
+      const jobId = await (await open()).submit(pipeline, items(count), { outputs: [] });
+      await (await open()).whenFinished(jobId);
+      await worker.stop();
+    },
+    async startReaders(count) {
+      readers = await RowmillReaders.start(databaseUrl, await findJob(), count);
+    },
+    async stopReaders() {
+      return readers!.stop();
     },
   };
 }
