@@ -72,6 +72,11 @@ export async function levelGround(databaseUrl: string): Promise<void> {
   });
 }
 
+/** Removes dead row versions, so that the size of the tables is the size of what they hold. */
+export async function vacuum(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, (client) => client.query('vacuum'));
+}
+
 /**
  * Counters of one database. Backends report their statistics when they exit, so call this after the contestant closed
  * its connections; it waits until they are gone. Every update and delete leaves one dead row version; n_dead_tup

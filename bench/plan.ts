@@ -3,7 +3,14 @@
 
 export const QUICK = {
   rounds: 1,
-  scenarios: { drain: 120_000, others: 20_000, large: 60_000, long: 300_000, history: 200_000 },
+  scenarios: {
+    drain: 120_000,
+    others: 20_000,
+    large: 60_000,
+    long: 300_000,
+    history: 200_000,
+    allPeers: false,
+  },
   idleSeconds: 6,
   lagJobs: 20,
   files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
@@ -17,7 +24,14 @@ export const QUICK = {
 
 export const FULL: typeof QUICK = {
   rounds: 3,
-  scenarios: { drain: 200_000, others: 100_000, large: 100_000, long: 1_000_000, history: 5_000_000 },
+  scenarios: {
+    drain: 200_000,
+    others: 100_000,
+    large: 100_000,
+    long: 1_000_000,
+    history: 5_000_000,
+    allPeers: true,
+  },
   idleSeconds: 30,
   lagJobs: 200,
   files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },

@@ -9,6 +9,7 @@ import {
   levelGround,
   readCounters,
   readStatementCount,
+  vacuum,
 } from './measure.ts';
 import { SMALLEST } from './payload.ts';
 import type { Scenario } from './scenarios.ts';
@@ -79,7 +80,7 @@ export async function runScenario(serverUrl: string, entry: Entry, scenario: Sce
     await snapshot?.end();
     snapshot = null;
     const after = await readCounters(serverUrl, database);
-    await levelGround(databaseUrl);
+    await vacuum(databaseUrl);
     const bytesAfter = await readStoredBytes(databaseUrl);
 
     const perItem = (total: number): number => total / itemCount;

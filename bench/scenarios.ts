@@ -26,6 +26,8 @@ export interface ScenarioPlan {
   /** Items of a drain that lasts, for effects that need time. */
   long: number;
   history: number;
+  /** Peers take part wherever they can, not only in the plain drain and in small claims. */
+  allPeers: boolean;
 }
 
 const everyone = (): boolean => true;
@@ -33,7 +35,8 @@ const queues = ({ isLimit }: Entry): boolean => !isLimit;
 const sameTables = ({ key }: Entry): boolean => key === 'rowmill' || key === 'bareLoop';
 const rowmill = ({ key }: Entry): boolean => key === 'rowmill';
 
-export function planScenarios({ drain, others, large, long, history }: ScenarioPlan): Scenario[] {
+export function planScenarios({ drain, others, large, long, history, allPeers }: ScenarioPlan): Scenario[] {
+  const peers = allPeers ? queues : rowmill;
   const usual = {
     itemCount: drain,
     payload: SMALLEST,
@@ -54,14 +57,14 @@ export function planScenarios({ drain, others, large, long, history }: ScenarioP
       claimSize: 20,
       takesPart: queues,
     },
-    { ...usual, key: 'twoWorkers', label: 'drain, two workers, items/s', workers: 2, takesPart: queues },
+    { ...usual, key: 'twoWorkers', label: 'drain, two workers, items/s', workers: 2, takesPart: peers },
     {
       ...usual,
       key: 'drainLarge',
       label: 'drain, results of 1 kB, items/s',
       itemCount: large,
       payload: { inputBytes: 50, resultBytes: 1000, failingPercent: 0 },
-      takesPart: (entry) => queues(entry) || sameTables(entry),
+      takesPart: (entry) => peers(entry) || sameTables(entry),
     },
     { ...usual, key: 'fourWorkers', label: 'drain, four workers, items/s', workers: 4 },
     {

@@ -15,7 +15,9 @@ async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Pr
 /** A pool whose connections are all open. */
 export async function openPool(databaseUrl: string, size: number): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: size });
-  pool.on('error', (error) => console.error('bench', error));
+  const report = (error: Error): void => console.error('bench', error);
+  pool.on('error', report);
+  pool.on('connect', (client) => client.on('error', report));
   const clients = await Promise.all(Array.from({ length: size }, () => pool.connect()));
   for (const client of clients) client.release();
   return pool;
