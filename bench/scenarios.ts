@@ -1,4 +1,4 @@
-// The scenarios of the contestants: how many items, in which form, and what else goes on during the drain.
+// The scenarios of the contestants: how many items, in which form, and what else happens during the drain.
 import type { Entry } from './contestant.ts';
 import { type Payload, SMALLEST } from './payload.ts';
 

@@ -1,4 +1,4 @@
-// What a drain costs the server: processor time of all its processes, bytes of WAL, and bytes of stored tables.
+// The cost of a drain on the server: processor time of all its processes, bytes of WAL, and bytes of stored tables.
 import { readdir, readFile } from 'node:fs/promises';
 import { withClient } from './measure.ts';
 
