@@ -114,12 +114,13 @@ export class VirtualRun {
         if (!waiting) break;
         const item = this.#runningItem(RunningItem, stage, waiting);
         const call = this.#open(stage, item, new Map([[item, waiting]]));
-        void currentCall
-          .run(call, async () => runItem(stage.runtime, item))
-          .then((outcome) => {
-            this.#record(call, item, outcome);
-            this.#end(call);
-          });
+        const settled = new Promise<RecordedOutcome>((resolve) => {
+          currentCall.run(call, () => runItem(stage.runtime, item, (_, outcome) => resolve(outcome)));
+        });
+        void settled.then((outcome) => {
+          this.#record(call, item, outcome);
+          this.#end(call);
+        });
       }
     }
   }

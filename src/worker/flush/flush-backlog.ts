@@ -38,7 +38,8 @@ export class FlushBacklog {
     this.#items += items;
     this.#bytes += bytes;
     const { fullness } = this;
-    const [from, to] = [this.#level, bufferLevel(this.#level, fullness)];
+    const from = this.#level;
+    const to = bufferLevel(from, fullness);
     if (from === to) return;
     this.#level = to;
     this.#events.emit('buffer.changed', { from, to, fullness, items: this.#items, bytes: this.#bytes });

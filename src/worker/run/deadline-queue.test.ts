@@ -14,6 +14,7 @@ afterEach(() => {
 interface Call {
   name: string;
   startedMs: number;
+  position: number;
 }
 
 /** A queue that takes calls by name, started now. */
@@ -27,11 +28,11 @@ function queueOf(onDue: () => void = () => {}) {
   return {
     due,
     add(name: string): void {
-      const call = { name, startedMs: monotonicMs() };
+      const call = { name, startedMs: monotonicMs(), position: -1 };
       calls.set(name, call);
       queue.add(call);
     },
-    remove: (name: string) => queue.remove(calls.get(name) ?? { name, startedMs: 0 }),
+    remove: (name: string) => queue.remove(calls.get(name) ?? { name, startedMs: 0, position: -1 }),
     clear: () => queue.clear(),
     size: () => queue.size,
   };

@@ -53,18 +53,19 @@ async function loadRuntime(): Promise<PhaseRuntime> {
 const runtime = await loadRuntime();
 const services: ItemServices = { log: forwardingLogger({}), blobs: openBlobStore(data.blobStore), runtime };
 
-async function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
+function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): void {
   // A running item reads only these fields of its lease.
   const lease = { claim, knownColumns: null } as unknown as Lease;
   running = new RunningItem(lease, claimed, monotonicMs(), services);
   running.charge = charge;
-  const outcome = await runItem(runtime, running);
-  running = null;
-  tell({ kind: 'outcome', outcome });
+  runItem(runtime, running, (_, outcome) => {
+    running = null;
+    tell({ kind: 'outcome', outcome });
+  });
 }
 
 parentPort!.on('message', (message: ToHandlerThread) => {
-  if (message.kind === 'run') void run(message);
+  if (message.kind === 'run') run(message);
   else running?.abort(new Error(message.reason));
 });
 tell({ kind: 'ready' });

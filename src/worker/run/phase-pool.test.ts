@@ -6,6 +6,7 @@ import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
+import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
@@ -19,8 +20,11 @@ import { HeldLeases } from '../leases/held-leases.ts';
 import { Lease } from '../leases/lease.ts';
 import type { LeaseKeeper } from '../leases/lease-keeper.ts';
 import { Background } from '../process/background.ts';
+import type { HandlerThreads } from './handler-threads.ts';
+import { itemOutcome } from './item-outcome.ts';
 import { PhasePool } from './phase-pool.ts';
 import type { PhaseRuntime } from './run-item.ts';
+import type { RunningItem } from './running-item.ts';
 import { ZombieWatch } from './zombie-watch.ts';
 
 type Row = Record<string, unknown>;
@@ -72,6 +76,7 @@ function openPool(
     pressure?: { readonly factor: number };
     spike?: ErrorSpike;
     retryPolicy?: RetryPolicy;
+    threads?: HandlerThreads;
   } = {},
 ): PhasePool {
   const pipeline = definePipeline({
@@ -102,7 +107,14 @@ function openPool(
     zombies += 1;
   };
   pool = new PhasePool(
-    { runtime, phaseIndex: 0, slots, timeoutMs: options.timeoutMs ?? 60_000, admission, threads: null },
+    {
+      runtime,
+      phaseIndex: 0,
+      slots,
+      timeoutMs: options.timeoutMs ?? 60_000,
+      admission,
+      threads: options.threads ?? null,
+    },
     {
       log: silentLogger,
       blobs: openBlobStore('not-used'),
@@ -388,4 +400,33 @@ describe('leases that end together', () => {
     expect([started(), dropped, ends]).toEqual([[[0], [7]], 2, ['0 "x"']]);
     expect(pool.stats()).toMatchObject({ calls: 2 });
   });
+});
+
+// An abandoned call keeps its thread until it returns, so its slot is free before its thread is.
+it('starts the next item in a thread that an abandoned call has left', async () => {
+  const started: number[] = [];
+  const returns: (() => void)[] = [];
+  const threads = {
+    idleCount: 1,
+    stop: async () => {},
+    run: (item: RunningItem) => {
+      started.push(item.seq);
+      threads.idleCount = 0;
+      return new Promise<RecordedOutcome>((resolve) => {
+        returns.push(() => {
+          threads.idleCount = 1;
+          resolve(itemOutcome(item, 'terminal', 'DONE', 'null', null, 0));
+        });
+      });
+    },
+  };
+  openPool({ run: () => null }, { threads: threads as unknown as HandlerThreads });
+  const [lost, kept] = [leaseOf([0]), leaseOf([1])];
+  await addAll(lost, kept);
+  pool.abandonRunning(new Set([lost]), new Error('the lease was lost'));
+  pool.pump();
+  expect(started).toEqual([0]);
+  returns[0]!();
+  await settled();
+  expect(started).toEqual([0, 1]);
 });

@@ -63,6 +63,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
   readonly #running: RunningCalls;
   readonly #turns: LoopTurns;
   readonly #fill: BatchFill;
+  #willPump = false;
 
   constructor(options: PhasePoolOptions, services: PoolServices) {
     const { runtime, admission, slots, phaseIndex, timeoutMs } = options;
@@ -171,13 +172,8 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     const item = this.#open(RunningItem, admitted, nowMs);
     this.#noteStart(item);
     const isInThread = threads && !item.charge?.refusal;
-    const outcome = isInThread ? threads.run(item) : runItem(runtime, item);
-    if (outcome instanceof Promise) {
-      void outcome.then((ended) => {
-        this.#finish(item, ended);
-        this.pump();
-      });
-    } else this.#finish(item, outcome);
+    if (isInThread) void threads.run(item).then((outcome) => this.#finish(item, outcome));
+    else runItem(runtime, item, this.#finish);
     return true;
   }
 
@@ -214,13 +210,26 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     this.#services.onCall?.();
   }
 
-  #finish(item: RunningItem, outcome: RecordedOutcome): void {
+  readonly #finish = (item: RunningItem, outcome: RecordedOutcome): void => {
     // A call that timed out or was abandoned already has its outcome; a late one does not count.
-    if (item.ended) return this.#running.returnedLate(item);
-    this.itemMs.add(outcome.handlerMs);
-    if (item.permits) this.#admission.callEnded(item, heardFrom(outcome));
-    this.#settle(item, outcome);
-    this.#running.end(item);
+    if (item.ended) this.#running.returnedLate(item);
+    else {
+      this.itemMs.add(outcome.handlerMs);
+      if (item.permits) this.#admission.callEnded(item, heardFrom(outcome));
+      this.#settle(item, outcome);
+      this.#running.end(item);
+    }
+    this.#pumpSoon();
+  };
+
+  /** Calls that end one after the other share a pump. */
+  #pumpSoon(): void {
+    if (this.#willPump) return;
+    this.#willPump = true;
+    queueMicrotask(() => {
+      this.#willPump = false;
+      this.pump();
+    });
   }
 
   #finishMany(batch: RunningBatch): void {

@@ -56,7 +56,15 @@ function runNow(run: AnyPhase['run'], options: RunOptions = {}): RecordedOutcome
     limits: { emitMaxPerItem: 3 },
   };
   const shared = { log: silentLogger, blobs, runtime };
-  return runItem(runtime, new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared));
+  const item = new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared);
+  let now: RecordedOutcome | null = null;
+  const later = new Promise<RecordedOutcome>((resolve) => {
+    runItem(runtime, item, (_, outcome) => {
+      now = outcome;
+      resolve(outcome);
+    });
+  });
+  return now ?? later;
 }
 
 const throwing = (): never => {

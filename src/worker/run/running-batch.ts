@@ -4,6 +4,7 @@
 import type { BatchContext, BatchItem } from '../../pipeline/item-context.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Heard, KeyPermits } from '../admission/key-permits.ts';
+import type { TimedCall } from './deadline-queue.ts';
 import { checkCost, RunningItem } from './running-item.ts';
 
 /** An item of a `runMany` call. `input` is set after validation. */
@@ -14,9 +15,10 @@ export class BatchedItem extends RunningItem implements BatchItem {
 
 const RANK: Record<Heard['kind'], number> = { ok: 0, failed: 1, throttled: 2 };
 
-export class RunningBatch implements BatchContext {
+export class RunningBatch implements BatchContext, TimedCall {
   readonly items: readonly BatchedItem[];
   readonly startedMs: number;
+  position = -1;
   /** Its slot is free: the call returned, timed out, or has no open item left. */
   ended = false;
   /** Resource permits held while the call runs. */

@@ -14,6 +14,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { type Charge, describeAmount } from '../admission/item-charge.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
+import type { TimedCall } from './deadline-queue.ts';
 import { emittedChild } from './emitted-child.ts';
 
 /** Services that all items of a pool share. */
@@ -26,10 +27,11 @@ export interface ItemServices {
   blobs: Pick<BlobStore, 'get' | 'list'>;
 }
 
-export class RunningItem implements ItemContext {
+export class RunningItem implements ItemContext, TimedCall {
   readonly lease: Lease;
   readonly claimed: ClaimedItem;
   readonly startedMs: number;
+  position = -1;
   /** Has its outcome, or was given up: anything the handler still does no longer counts. */
   ended = false;
   /** Resource permits held while the item runs. */
