@@ -12,6 +12,8 @@ export {
   retryWaits,
   rowsWith,
 } from './pipeline-run.ts';
+export type { RowFixture } from './row-fixture.ts';
+export { type RunFixtureOptions, runFixture } from './run-fixture.ts';
 export { type RunPipelineOptions, runPipeline } from './run-pipeline.ts';
 export { type RunOnDatabaseOptions, runPipelineOnDatabase } from './run-pipeline-on-database.ts';
 export { VirtualClock } from './virtual-clock.ts';

@@ -14,7 +14,7 @@ import { type GivenFiles, givenFiles } from './given-files.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { VirtualClock } from './virtual-clock.ts';
-import { VirtualRun } from './virtual-run.ts';
+import { VirtualRun, type VirtualRunOptions } from './virtual-run.ts';
 import { useVirtualTimers } from './virtual-timers.ts';
 
 export interface RunPipelineOptions<Params = unknown> {
@@ -64,8 +64,20 @@ export async function runPipeline<Row, Params, Result>(
       },
     );
   }
-  const { seed = 1, patienceMs = 500, clock = new VirtualClock() } = options;
+  const params = (await checkParams(pipeline, options.params)) as Record<string, unknown>;
   const given = [...rows] as Record<string, unknown>[];
+  return (await runRows(pipeline, given, params, options)) as PipelineRun<Result>;
+}
+
+/** Runs rows with checked parameters. `start`: the phase of all given rows, and the output of the phase before. */
+export async function runRows(
+  pipeline: Pipeline,
+  given: Record<string, unknown>[],
+  params: Record<string, unknown>,
+  options: Omit<RunPipelineOptions, 'params'>,
+  start: VirtualRunOptions['start'] = { phase: 0, previous: null },
+): Promise<PipelineRun> {
+  const { seed = 1, patienceMs = 500, clock = new VirtualClock() } = options;
   const inputs = given.map((row, seq) => toRow(row, seq).json);
   const recorder = new RunRecorder(given);
   const counted = new CountedEntries(pipeline.counters);
@@ -75,7 +87,8 @@ export async function runPipeline<Row, Params, Result>(
     rows: given,
     inputs,
     jobId: derivedId('rowmill/testing', pipeline.name, String(seed)),
-    params: (await checkParams(pipeline, options.params)) as Record<string, unknown>,
+    params,
+    start,
     seed,
     settings: loadSettings({ flags: options.settings ?? {}, environment: {} }),
     clock,
@@ -91,5 +104,5 @@ export async function runPipeline<Row, Params, Result>(
   } finally {
     restoreTimers();
   }
-  return recorder.finish(clock.now() - startedMs, counted.list()) as PipelineRun<Result>;
+  return recorder.finish(clock.now() - startedMs, counted.list());
 }

@@ -38,6 +38,8 @@ export interface VirtualRunOptions {
   inputs: string[];
   jobId: string;
   params: Record<string, unknown>;
+  /** Phase of the given rows, and the output of the phase before as JSON. */
+  start: { phase: number; previous: string | null };
   seed: number;
   settings: Settings;
   clock: VirtualClock;
@@ -65,8 +67,9 @@ export class VirtualRun {
     this.#startedMs = options.clock.now();
     this.#depths = options.rows.map(() => 0);
     this.#stages = options.pipeline.phases.map((phase, index) => this.#createStage(phase, index));
+    const { phase: first, previous } = options.start;
     for (const seq of options.rows.keys()) {
-      this.#stages[0]!.waiting.add(fresh(seq, null, this.#startedMs), this.#startedMs);
+      this.#stages[first]!.waiting.add(fresh(seq, previous, this.#startedMs), this.#startedMs);
     }
   }
 

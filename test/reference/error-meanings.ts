@@ -39,6 +39,8 @@ const JOBS: Meanings = {
   ITEM_INVALID:
     'A row is not an object, or contains a value without a JSON form. The message has its position, counted from 0.',
   ITEM_NOT_FOUND: 'The job has no row with this number.',
+  TRY_INVALID:
+    'The arguments of `rowmill try` or `rowmill rows retry` are invalid, a phase has no stored output to start from, or a fixture cannot be read.',
   REPROCESS_INVALID: 'The options of a rerun are invalid: for example an unknown phase, or an edit of a key.',
   NOTHING_TO_REPROCESS: 'The selection matches no rows, or the guard rails leave all of them out.',
   SLICE_INVALID: 'The duration of a time slice is not a whole number of milliseconds, or is too long.',

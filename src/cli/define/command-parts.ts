@@ -71,6 +71,20 @@ export function ending<Args extends unknown[]>(
   };
 }
 
+/** For commands that run handlers in this process: sockets and timers that they leave open would keep it alive. */
+export function endingAtOnce<Args extends unknown[]>(
+  action: (...args: Args) => Promise<number>,
+): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    await ending(action)(...args);
+    // Resolves when the stream has taken everything before it.
+    await new Promise<void>((resolve) => {
+      process.stdout.write('', () => resolve());
+    });
+    process.exit();
+  };
+}
+
 /** Options of both `server` and `dev`. */
 export function withServing(target: Command): Command {
   return withSettings(target)

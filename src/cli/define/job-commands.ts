@@ -4,7 +4,7 @@ import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
 import { amountFromZero, jobStates, wholeNumber } from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
-import { commandOfBoth, ending, withSettings } from './command-parts.ts';
+import { commandOfBoth, ending, endingAtOnce, withSettings } from './command-parts.ts';
 
 const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
   ['pause', 'Stop starting rows of a job; running rows finish'],
@@ -91,6 +91,25 @@ export function defineResultCommands(program: Command): void {
     .action(
       ending(async (job: string, options) =>
         (await import('../commands/reprocess.ts')).reprocess(job, options),
+      ),
+    );
+
+  const rows = program.command('rows').description('Work on single rows of a job');
+  withSettings(
+    commandOfBoth('Try one row of a job again, or store its new outcome as a run of the job', 'retry', rows),
+  )
+    .argument('<job>')
+    .argument('<row>', 'Row of the job, counted from 1', wholeNumber)
+    .option('--promote', 'Run the row as a new run of the job, which stores its outcome, and wait for it')
+    .option('--pipeline <pipeline>', 'Pipeline to run here; with --promote, workers run the row without it')
+    .option('--phase <name>', 'Phase to start at (default: first phase; with --promote where the row failed)')
+    .option('--previous <json>', 'Output of the phase before, in place of the stored one')
+    .option('--once', 'Stop after the first attempt that would be retried')
+    .option('--fixture <file>', 'File for the row, which `runFixture` of rowmill/testing runs')
+    .option('--json', 'JSON output')
+    .action(
+      endingAtOnce(async (job: string, row: number, options) =>
+        (await import('../commands/rows.ts')).retryRow(job, row, options),
       ),
     );
 

@@ -12,6 +12,7 @@ import {
   command,
   commandOfBoth,
   ending,
+  endingAtOnce,
   logLevel,
   withNewJob,
   withServing,
@@ -36,6 +37,8 @@ export function defineRunCommands(program: Command): void {
         (await import('../commands/run.ts')).run(pipeline, files, options),
       ),
     );
+
+  defineTry(program);
 
   withNewJob(
     commandOfBoth('Create a job from a file and leave its rows to workers', 'submit <file>', program),
@@ -72,6 +75,39 @@ export function defineRunCommands(program: Command): void {
     .action(
       ending(async (file: string, options) =>
         (await import('../commands/inspect.ts')).inspect(file, options),
+      ),
+    );
+}
+
+function defineTry(program: Command): void {
+  withFileOptions(
+    withSettings(
+      commandOfBoth(
+        'Run the handlers on one row here, without a job, and show what they did',
+        'try <pipeline> [row]',
+        program,
+      ),
+    ),
+  )
+    .option('--row <n>', 'Row of the file or job, counted from 1 (default of a file: 1)', wholeNumber)
+    .option('--from <job>', 'Job whose row to try, with its edits and parameters')
+    .option('--phase <name>', 'Phase to start at, with the stored output of the phase before')
+    .option('--previous <json>', 'Output of the phase before, in place of the stored one')
+    .option('--params <json>', 'Parameters of the pipeline, as a JSON object', parseJsonObject)
+    .option('--once', 'Stop after the first attempt that would be retried')
+    .option('--fixture <file>', 'File for the row, which `runFixture` of rowmill/testing runs')
+    .option('--json', 'JSON output')
+    .addHelpText(
+      'after',
+      '\nThe row is a JSON object or a file. Examples, in a project of `rowmill init`:\n' +
+        `  npx rowmill try pipeline.ts '{"product":"lamp","price":"10","currency":"USD"}'\n` +
+        '  npx rowmill try pipeline.ts rows.csv --row 3\n' +
+        '  npx rowmill try pipeline.ts --from 0199a7c2 --row 3 --fixture test/row-3.json\n' +
+        '\nThe handlers make real calls. Nothing is stored, and no resource permit or budget is used.',
+    )
+    .action(
+      endingAtOnce(async (pipeline: string, row: string | undefined, options) =>
+        (await import('../commands/try.ts')).tryOneRow(pipeline, row, options),
       ),
     );
 }

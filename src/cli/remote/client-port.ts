@@ -68,6 +68,21 @@ export function clientPort(client: Client, description: string): JobPort {
       const given = { jobId, ...rowsOf(filter), limit: Math.min(limit, MAX_PAGE) };
       return (await firstOf(client.pages('listItems', given), limit)).map(toShownItem);
     },
+    async storedRow(jobId, seq) {
+      const [item, { params }] = await Promise.all([
+        client.getItem({ jobId, seq }),
+        client.getJob({ jobId }),
+      ]);
+      const { input, stages, edits, status, errorClass, error, result } = item;
+      return {
+        input,
+        inputSince: Math.max(0, ...edits.map((edit) => edit.generation)),
+        params: (params ?? {}) as Record<string, unknown>,
+        stages,
+        outcome:
+          status === 'PENDING' || status === 'PROCESSING' ? null : { status, errorClass, error, result },
+      };
+    },
     submit: (request, signal) => submitOver(client, request, signal),
     async setBudget(jobId, budget) {
       await client.changeJob({ jobId, budget });

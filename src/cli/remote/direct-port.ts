@@ -11,9 +11,12 @@ import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { readItem } from '../../store/views/items/read-item.ts';
+import { readItemHistory } from '../../store/views/items/read-item-history.ts';
 import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
+import { readJobParams } from '../../store/views/jobs/read-job-params.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
@@ -27,6 +30,7 @@ import {
   type ShownItem,
   type ShownJob,
   type ShownSummary,
+  type StoredRow,
   type SubmitRequest,
   toListedJob,
   toShownError,
@@ -58,6 +62,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     },
     errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
     items: (jobId, request) => firstItems(rowmill, jobId, request),
+    storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),
     async setBudget(jobId, change) {
       await rowmill.setBudget(jobId, change, { actor: currentAccount() });
@@ -149,6 +154,25 @@ async function firstItems(
     }
   }
   return items;
+}
+
+async function storedRow(rowmill: Rowmill, jobId: string, seq: number): Promise<StoredRow> {
+  const { generation } = await rowmill.job(jobId);
+  const { db } = contextOf(rowmill);
+  const [item, { stages, edits }, params] = await Promise.all([
+    readItem(db, jobId, generation, seq),
+    readItemHistory(db, jobId, generation, seq),
+    readJobParams(db, jobId),
+  ]);
+  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `job ${jobId} has no row ${seq + 1}`);
+  const { status, error_class: errorClass, error, input, result } = item;
+  return {
+    input,
+    inputSince: Math.max(0, ...edits.map((edit) => edit.generation)),
+    params,
+    stages,
+    outcome: status === null ? null : { status, errorClass, error, result },
+  };
 }
 
 /** Stores the file and reads all its rows. Workers in other processes run them. */

@@ -167,6 +167,19 @@ export interface WatchedJob {
   notice?: string | undefined;
 }
 
+/** A row of a job with everything that its handlers need to run again. */
+export interface StoredRow {
+  /** Edits included. */
+  input: unknown;
+  /** Generation of the newest edit; 0: the input is that of the file. */
+  inputSince: number;
+  params: Record<string, unknown>;
+  /** Outputs of phases, by generation. */
+  stages: { generation: number; phase: number; output: unknown }[];
+  /** The newest result; null: it has none yet. */
+  outcome: { status: string; errorClass: string | null; error: string | null; result: unknown } | null;
+}
+
 export interface JobPort {
   /** The server or database, for display. */
   readonly description: string;
@@ -178,6 +191,8 @@ export interface JobPort {
   summary(jobId: string): Promise<ShownSummary | null>;
   errors(jobId: string, limit: number): Promise<ShownError[]>;
   items(jobId: string, request: PortItemsRequest): Promise<ShownItem[]>;
+  /** `seq` counts from 0. */
+  storedRow(jobId: string, seq: number): Promise<StoredRow>;
   submit(request: SubmitRequest, signal: AbortSignal): Promise<{ jobId: string; created: boolean }>;
   setBudget(jobId: string, change: { max?: number; perItem?: number }): Promise<void>;
   pause(jobId: string): Promise<Controlled>;

@@ -114,6 +114,11 @@ export const ERROR_REGISTRY = {
     status: 400,
     hint: 'Pass a whole number of milliseconds from 1 to the setting sliceMaxMs.',
   },
+  TRY_INVALID: {
+    status: 400,
+    hint: 'See docs/trying-rows.md for the arguments of `rowmill try`.',
+    apiHint: 'See docs/trying-rows.md.',
+  },
   ITEM_INVALID: { status: 400, hint: 'Pass a JSON object that PostgreSQL can store.' },
   FILE_INVALID: {
     status: 400,

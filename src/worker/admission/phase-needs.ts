@@ -36,16 +36,16 @@ export interface ItemNeeds {
 
 export class PhaseNeeds implements ItemNeeds {
   readonly isUniform: boolean;
-  readonly #resources: ResourceLimiter;
-  readonly #budgets: BudgetLimiter;
+  readonly #resources: Pick<ResourceLimiter, 'version' | 'permits'>;
+  readonly #budgets: Pick<BudgetLimiter, 'version' | 'budgetOf'>;
   readonly #uses: readonly ResourceUse[];
   readonly #strategies: readonly string[];
   readonly #hasKeys: boolean;
   readonly #cost: Phase<unknown, unknown, unknown>['cost'];
 
   constructor(
-    resources: ResourceLimiter,
-    budgets: BudgetLimiter,
+    resources: Pick<ResourceLimiter, 'version' | 'permits'>,
+    budgets: Pick<BudgetLimiter, 'version' | 'budgetOf'>,
     phase: Phase<unknown, unknown, unknown>,
     strategies: readonly string[],
   ) {

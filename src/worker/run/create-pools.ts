@@ -15,9 +15,12 @@ const DEFAULT_SLOTS = 10;
 
 export interface PoolsOptions {
   settings: Settings;
-  limits: WorkerLimits;
+  limits: Pick<WorkerLimits, 'admissionTo'>;
   /** Item and claim times of earlier slices to start with, by phase name. */
   learned: LearnedTimes;
+  /** Slots of every pool, in place of those of its phase. */
+  slots?: number;
+  onThrown?: PhaseRuntime['onThrown'];
 }
 
 export function createPools(
@@ -36,7 +39,7 @@ function createPool(
   phase: Phase<unknown, unknown, unknown>,
   phaseIndex: number,
   columns: ResultColumns,
-  { settings, limits, learned }: PoolsOptions,
+  { settings, limits, learned, slots: givenSlots, onThrown }: PoolsOptions,
   services: PoolServices,
 ): PhasePool {
   const runtime: PhaseRuntime = {
@@ -47,8 +50,12 @@ function createPool(
     resultMaxBytes: settings.resultMaxBytes,
     columns,
     limits: { emitMaxPerItem: settings.emitMaxPerItem },
+    ...(onThrown && { onThrown }),
   };
-  const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : DEFAULT_SLOTS);
+  const slots =
+    givenSlots ??
+    phase.concurrency ??
+    (phase.thread ? Math.max(1, availableParallelism() - 1) : DEFAULT_SLOTS);
   const pool = new PhasePool(
     {
       runtime,

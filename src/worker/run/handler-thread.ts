@@ -47,7 +47,13 @@ async function loadRuntime(): Promise<PhaseRuntime> {
     throw new Error(
       `${data.module}, loaded in a thread, does not export pipeline ${data.pipeline} with phase ${data.phase}`,
     );
-  return { ...data.shared, pipeline, phase, columns: new ResultColumns(data.maxColumns) };
+  return {
+    ...data.shared,
+    pipeline,
+    phase,
+    columns: new ResultColumns(data.maxColumns),
+    ...(data.tellsThrown && { onThrown: (thrown) => tell({ kind: 'thrown', thrown }) }),
+  };
 }
 
 const runtime = await loadRuntime();

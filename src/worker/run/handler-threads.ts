@@ -2,6 +2,7 @@
 // ignores its abort is replaced and fails only its current item; the main loop and the other threads are unaffected.
 import { Worker } from 'node:worker_threads';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';
 import type { Claim, ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
@@ -20,7 +21,9 @@ export interface HandlerThreadData {
   version: string | null;
   phase: string;
   /** The parts of the phase's runtime that can be cloned into a thread. */
-  shared: Omit<PhaseRuntime, 'pipeline' | 'phase' | 'columns'>;
+  shared: Omit<PhaseRuntime, 'pipeline' | 'phase' | 'columns' | 'onThrown'>;
+  /** The thread sends the errors of the handler, for `onThrown` of the runtime. */
+  tellsThrown: boolean;
   maxColumns: number;
   blobStore: string;
 }
@@ -30,6 +33,7 @@ export type ToHandlerThread =
 export type FromHandlerThread =
   | { kind: 'ready' }
   | { kind: 'outcome'; outcome: RecordedOutcome }
+  | { kind: 'thrown'; thrown: ThrownError }
   | { kind: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
 
 export interface HandlerThreadsOptions {
@@ -115,13 +119,14 @@ export class HandlerThreads {
 
   #startThread(): void {
     const { runtime, maxColumns, blobStore } = this.#options;
-    const { pipeline, phase, columns: _, ...shared } = runtime;
+    const { pipeline, phase, columns: _, onThrown, ...shared } = runtime;
     const data: HandlerThreadData = {
       module: this.#module,
       pipeline: pipeline.name,
       version: pipeline.version,
       phase: phase.name,
       shared,
+      tellsThrown: onThrown !== undefined,
       maxColumns,
       blobStore,
     };
@@ -142,6 +147,7 @@ export class HandlerThreads {
 
   #hear(thread: HandlerThread, message: FromHandlerThread): void {
     if (message.kind === 'log') return this.#options.log[message.level](message.fields, message.message);
+    if (message.kind === 'thrown') return this.#options.runtime.onThrown?.(message.thrown);
     if (message.kind === 'ready') {
       thread.ready = true;
       this.#failedStarts = 0;

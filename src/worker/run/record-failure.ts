@@ -2,6 +2,7 @@
 // refused, timed out or crashed.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { failuresOf } from '../../core/errors/failure-counts.ts';
+import { describeThrown } from '../../core/errors/thrown-error.ts';
 import { ERROR_CLASSES, type Failure } from '../../core/items/outcome.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { retryDelay } from '../../core/retries/retry-policy.ts';
@@ -14,6 +15,7 @@ import type { PhaseRuntime } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 
 export function classify(runtime: PhaseRuntime, error: unknown): Failure {
+  runtime.onThrown?.(describeThrown(error));
   const failure = classifyError(error, wallClockMs());
   if (!runtime.phase.classify) return failure;
   try {

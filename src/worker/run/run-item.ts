@@ -1,6 +1,7 @@
 // Runs one item through one phase: prepare, call, classify, record. Each step takes and returns plain values. Any
 // handler behaviour ends in one of a closed set of outcomes.
 import { classifyError } from '../../core/errors/classify-error.ts';
+import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import { isError, isVerdict } from '../../core/items/outcome.ts';
 import { toStorableJson } from '../../core/items/storable-json.ts';
 import type { RetryPolicy } from '../../core/retries/retry-policy.ts';
@@ -25,6 +26,8 @@ export interface PhaseRuntime {
   limits: { emitMaxPerItem: number };
   /** Jitter of a retry, in [0, 1). Default: random. Pipeline tests set it to be reproducible. */
   jitter?: (item: RunningItem) => number;
+  /** Receives every error of a handler before it is classified. Only the trace of one row needs them. */
+  onThrown?: (thrown: ThrownError) => void;
 }
 
 type Settle = (item: RunningItem, outcome: RecordedOutcome) => void;
