@@ -10,6 +10,8 @@ export interface RowmillConfig {
   settings?: Partial<Settings>;
   /** Folders and servers whose files become jobs (docs/sources.md). */
   sources?: readonly SourceInput[];
+  /** Files that the page of `rowmill dev` offers for a first job. */
+  samples?: readonly string[];
 }
 
 /** Types the configuration of a project: `export default defineConfig({ pipelines: ['prices.ts'] })`. */

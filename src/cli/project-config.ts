@@ -9,7 +9,7 @@ import { explainLoadFailure } from '../pipeline/explain-load-failure.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 
 const NAMES = ['rowmill.config.ts', 'rowmill.config.mts', 'rowmill.config.js', 'rowmill.config.mjs'];
-const KEYS = ['pipelines', 'settings', 'sources'] as const satisfies (keyof RowmillConfig)[];
+const KEYS = ['pipelines', 'settings', 'sources', 'samples'] as const satisfies (keyof RowmillConfig)[];
 /** A location with a scheme, such as s3://bucket. One letter is a Windows drive. */
 const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 
@@ -21,6 +21,8 @@ export interface ProjectConfig {
   settings: Partial<Settings>;
   /** Checked by command-sources.ts, for the commands that use them. */
   sources: RowmillConfig['sources'];
+  /** Absolute paths of files. */
+  samples: string[];
 }
 
 /**
@@ -51,9 +53,12 @@ export async function loadProjectConfig(): Promise<ProjectConfig | null> {
   if (blobStore !== undefined && !SCHEME.test(blobStore)) settings.blobStore = resolve(folder, blobStore);
   return {
     path,
-    modules: (config.pipelines ?? []).map((module) => moduleAt(path, folder, module)),
+    modules: (config.pipelines ?? []).map((module) =>
+      relative(process.cwd(), listedFile(path, folder, 'pipeline module', module)),
+    ),
     settings,
     sources: config.sources,
+    samples: (config.samples ?? []).map((sample) => listedFile(path, folder, 'sample', sample)),
   };
 }
 
@@ -80,10 +85,14 @@ function checkShape(path: string, config: unknown): RowmillConfig {
       throw new RowmillError('SETTINGS_INVALID', `unknown key in ${path}: ${key}${didYouMean(key, KEYS)}`, {
         hint: `It may have ${KEYS.join(', ')}.`,
       });
-  const { pipelines, settings } = config as Record<string, unknown>;
+  const { pipelines, samples, settings } = config as Record<string, unknown>;
   if (pipelines !== undefined && !isTexts(pipelines))
     throw new RowmillError('SETTINGS_INVALID', `${path}: expected pipelines to be a list of module paths`, {
       hint: 'Write pipelines: ["pipeline.ts"].',
+    });
+  if (samples !== undefined && !isTexts(samples))
+    throw new RowmillError('SETTINGS_INVALID', `${path}: expected samples to be a list of file paths`, {
+      hint: 'Write samples: ["rows.csv"].',
     });
   if (settings !== undefined) {
     if (settings === null || typeof settings !== 'object')
@@ -109,12 +118,12 @@ export function inConfigFile<Result>(path: string, check: () => Result): Result 
   }
 }
 
-function moduleAt(path: string, folder: string, module: string): string {
-  const file = resolve(folder, module);
-  if (statSync(file, { throwIfNoEntry: false })?.isFile()) return relative(process.cwd(), file);
+function listedFile(path: string, folder: string, kind: string, listed: string): string {
+  const file = resolve(folder, listed);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) return file;
   throw new RowmillError(
-    'PIPELINE_NOT_FOUND',
-    `${path} lists the pipeline module ${module}, which does not exist`,
+    kind === 'sample' ? 'FILE_NOT_FOUND' : 'PIPELINE_NOT_FOUND',
+    `${path} lists the ${kind} ${listed}, which does not exist`,
     { hint: `Correct the path: it is relative to ${folder}.` },
   );
 }

@@ -189,6 +189,11 @@ describe('a mistake in the configuration', () => {
       'rowmill.config.ts lists the pipeline module word.ts, which does not exist',
     ],
     [
+      'a sample that does not exist',
+      'export default { samples: ["row.csv"] };',
+      'rowmill.config.ts lists the sample row.csv, which does not exist [FILE_NOT_FOUND]',
+    ],
+    [
       'an unknown setting',
       'export default { settings: { clamMax: 1 } };',
       'rowmill.config.ts: unknown setting: clamMax, did you mean claimMax?',

@@ -9,6 +9,8 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { commandSources } from '../command-sources.ts';
 import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
+import { loadProjectConfig } from '../project-config.ts';
+import { startBrowser } from '../start-browser.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { runWorkers } from './worker.ts';
 
@@ -16,6 +18,11 @@ export interface ServerCommandOptions extends ServerOptions {
   logLevel?: string;
   port?: string;
   host?: string;
+}
+
+export interface DevOptions extends ServerCommandOptions {
+  /** Commander's --open. */
+  open?: boolean;
 }
 
 /** Time that open requests get to finish at shutdown. */
@@ -46,7 +53,7 @@ export async function runServer(references: string[], given: ServerCommandOption
 }
 
 /** rowmill dev: the API and a worker, without accounts and for this machine only. */
-export async function runDev(references: string[], options: ServerCommandOptions): Promise<number> {
+export async function runDev(references: string[], options: DevOptions): Promise<number> {
   const { set: chosen } = withAddress(options);
   const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
   if (process.stderr.isTTY) logForPeople();
@@ -54,8 +61,12 @@ export async function runDev(references: string[], options: ServerCommandOptions
     const settings = await commandSettings(given);
     // A port that the user chose is never replaced by another.
     const tries = chosen?.apiPort === undefined ? PORTS_TO_TRY : 1;
-    const api = await listenNear(tries, settings, say, (at) => listen(databaseUrl, pipelines, at, given));
+    const samples = (await loadProjectConfig())?.samples ?? [];
+    const api = await listenNear(tries, settings, say, (at) =>
+      listen(databaseUrl, pipelines, at, given, samples),
+    );
     say(`Web page and API on ${api.url}`);
+    if (options.open && process.stderr.isTTY) startBrowser(`${api.url}/jobs/new`);
     return api;
   });
 }
@@ -98,12 +109,13 @@ async function listen(
   pipelines: Pipeline[],
   given: Settings,
   options: ServerCommandOptions,
+  samples: readonly string[] = [],
 ): Promise<RunningApi> {
   const settings = withPublicPort(given);
   const sources = await commandSources(options);
   const log = createLogger(options.logLevel);
   try {
-    return await startApi({ databaseUrl, pipelines, settings, sources, log, graceMs: GRACE_MS });
+    return await startApi({ databaseUrl, pipelines, settings, sources, samples, log, graceMs: GRACE_MS });
   } catch (error) {
     if (!isInUse(error)) throw error;
     throw new RowmillError(

@@ -103,11 +103,13 @@ export function defineProcessCommands(program: Command): void {
 
   withServing(
     command('Start PostgreSQL, the web page, the API and a worker to develop', 'dev [pipelines...]', program),
-  ).action(
-    ending(async (references: string[], options) =>
-      (await import('../commands/server.ts')).runDev(references, options),
-    ),
-  );
+  )
+    .option('--open', 'Open the web page in the browser, if run on a terminal')
+    .action(
+      ending(async (references: string[], options) =>
+        (await import('../commands/server.ts')).runDev(references, options),
+      ),
+    );
 
   withSettings(
     command(
