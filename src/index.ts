@@ -15,6 +15,7 @@ export type { RetryRule } from './core/retries/retry-policy.ts';
 export { type HttpError, httpError } from './core/errors/http-error.ts';
 export { RowmillError } from './core/errors/rowmill-error.ts';
 export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
+export { defineConfig, type RowmillConfig } from './define-config.ts';
 export type { OwnerBudget } from './engine/limits/set-budget.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
 export {

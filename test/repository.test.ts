@@ -21,6 +21,7 @@ const EVERYTHING_BELOW_CLI = [
   'api',
   'testing',
   'open-rowmill.ts',
+  'define-config.ts',
   'index.ts',
 ];
 /** Rooms that each room may import from, besides itself. */
@@ -40,6 +41,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   cli: EVERYTHING_BELOW_CLI,
   testing: EVERYTHING_BELOW_CLI,
   'open-rowmill.ts': EVERYTHING_BELOW_CLI,
+  'define-config.ts': ['platform', 'ingest'],
   'index.ts': EVERYTHING_BELOW_CLI,
 };
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { CommandNode } from '../src/cli/command-tree.ts';
+import { projectFiles } from '../src/cli/project-files.ts';
 import { ROUTES } from '../src/contract/routes.ts';
 import {
   listPages,
@@ -83,8 +84,10 @@ describe('commands', () => {
     const main = resolve('dist/cli/main.js');
     const json = execFileSync(process.execPath, [main, 'completion', 'json'], { encoding: 'utf8' });
     nodes = JSON.parse(json) as CommandNode[];
-    const own = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-    scripts = Object.keys(own.scripts);
+    const files = projectFiles({ name: 'new', rowmill: '*' });
+    scripts = [readFileSync('package.json', 'utf8'), files['package.json']!].flatMap((text) =>
+      Object.keys((JSON.parse(text) as { scripts: object }).scripts),
+    );
   });
 
   /** Null when the command and its options exist. */

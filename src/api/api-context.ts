@@ -25,6 +25,8 @@ export interface ApiContext {
   /** Connections for time slices that run in this process. */
   slices: WorkerConnections;
   sources: readonly SourceConfig[];
+  /** Files that the page offers for a first job: paths. */
+  samples: readonly string[];
   /** Work that continues after its request was answered. */
   background: BackgroundWork;
   /** Work in flight in this process, per caller or per owner. */

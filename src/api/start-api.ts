@@ -34,6 +34,8 @@ export interface ApiOptions {
   settings: Settings;
   /** Configured file sources. Default: none. */
   sources?: readonly SourceConfig[];
+  /** Paths of files that the page offers for a first job. Default: none. */
+  samples?: readonly string[];
   /** Time that running requests get when the server stops, in milliseconds. Default: 0. */
   graceMs?: number;
   log: Logger;
@@ -48,7 +50,7 @@ export interface RunningApi {
 }
 
 export async function startApi(options: ApiOptions): Promise<RunningApi> {
-  const { databaseUrl, pipelines, settings, sources = [], log } = options;
+  const { databaseUrl, pipelines, settings, sources = [], samples = [], log } = options;
   checkAddress(settings);
   const connections = {
     url: databaseUrl,
@@ -80,6 +82,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     metrics,
     streams,
     sources,
+    samples,
     background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
     slots: {
       uploads: new Slots(),

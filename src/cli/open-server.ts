@@ -13,9 +13,7 @@ import {
   describeDatabaseWait,
   whenDatabaseAnswers,
 } from '../platform/when-database-answers.ts';
-
-/** Folder of the embedded PostgreSQL. */
-export const DEFAULT_DATA_FOLDER = '.rowmill';
+import { loadProjectConfig, projectFolder } from './project-config.ts';
 
 export interface ServerOptions {
   databaseUrl?: string;
@@ -27,13 +25,20 @@ export interface ServerOptions {
 }
 
 /** Settings of a command. By default files are stored beside the data of the embedded server. */
-export function commandSettings(options: ServerOptions): Settings {
+export async function commandSettings(options: ServerOptions): Promise<Settings> {
+  const project = await loadProjectConfig();
   const settings = loadSettings({
     flags: options.set ?? {},
     ...(options.config !== undefined && { file: options.config }),
+    ...(project && { project: project.settings }),
   });
   if (settings.blobStore !== TEXT_SETTINGS.blobStore.default) return settings;
-  return { ...settings, blobStore: join(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), 'blobs') };
+  return { ...settings, blobStore: join(dataFolder(options), 'blobs') };
+}
+
+/** Folder of the embedded PostgreSQL: by default .rowmill in the folder of rowmill.config.ts, else here. */
+export function dataFolder({ dataDir }: ServerOptions = {}): string {
+  return dataDir === undefined ? join(projectFolder(), '.rowmill') : resolve(dataDir);
 }
 
 export interface OpenedServer {
@@ -57,7 +62,7 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
       'expected the address of a database such as postgres://user@host:5432/name',
     );
   if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
-  return openEmbedded(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), say);
+  return openEmbedded(dataFolder(options), say);
 }
 
 /** The database that openServer would open, and where its address comes from. */
@@ -68,9 +73,9 @@ export function databaseOrigin(options: ServerOptions): string {
 }
 
 /** The database that openServer would open. Called before it, so that a new folder is recognised. */
-export function databaseName({ databaseUrl, dataDir }: ServerOptions): string {
-  if (databaseUrl ?? databaseUrlFromEnvironment()) return 'the database';
-  const folder = resolve(dataDir ?? DEFAULT_DATA_FOLDER);
+export function databaseName(options: ServerOptions): string {
+  if (options.databaseUrl ?? databaseUrlFromEnvironment()) return 'the database';
+  const folder = dataFolder(options);
   return `${existsSync(folder) ? 'the' : 'a new'} embedded PostgreSQL in ${folder}`;
 }
 

@@ -35,8 +35,10 @@ function packageJson({ name, rowmill }: ProjectOptions): Record<string, unknown>
     type: 'module',
     engines: { node: NODE_VERSIONS },
     scripts: {
-      start: 'rowmill run pipeline.ts rows.csv --follow --out results.csv',
+      dev: 'rowmill dev --open',
+      start: 'rowmill run prices rows.csv --follow --out results.csv',
       test: 'node --import rowmill/register --test pipeline.test.ts',
+      try: 'rowmill try',
     },
     dependencies: { rowmill, zod: '^4.0.0' },
     devDependencies: { '@types/node': '^20.19.0' },

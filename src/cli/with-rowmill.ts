@@ -18,7 +18,7 @@ export async function withRowmill<Result>(
   work: (rowmill: Rowmill, server: OpenedServer) => Promise<Result>,
   { say = () => {} }: FrameOptions = {},
 ): Promise<Result> {
-  const settings = commandSettings(options);
+  const settings = await commandSettings(options);
   const server = await openServer(options, say);
   try {
     const rowmill = await openRowmill({ databaseUrl: server.url, settings, onDatabaseWait: sayDatabaseWait });

@@ -272,8 +272,19 @@ export const operationRoutes = defineRoutes({
         authentication: z.enum(['password', 'none']),
         features: z.record(z.string(), z.boolean()),
         limits: z.record(z.string(), z.number()),
+        /** Names of sample files, of `rowmill dev`; older servers leave them out. */
+        samples: z.array(z.string()).optional(),
       }),
     },
+  },
+  getSample: {
+    ...operate,
+    access: 'member',
+    path: '/api/samples/:name',
+    summary: 'A sample file of the project, for a first job.',
+    params: z.object({ name: z.string().min(1).max(300) }),
+    answer: { status: 200, schema: null, type: 'bytes' },
+    errors: ['FILE_NOT_FOUND'],
   },
   listAudit: {
     ...operate,

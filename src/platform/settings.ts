@@ -1,5 +1,5 @@
-// Reads and checks the settings (setting-table.ts) at startup: flags override the environment, then the file, then
-// defaults.
+// Reads and checks the settings (setting-table.ts) at startup: flags override the environment, then the JSON file, then
+// rowmill.config.ts, then defaults.
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
@@ -22,6 +22,8 @@ export interface SettingsSources {
   flags?: Partial<Record<string, unknown>>;
   environment?: Record<string, string | undefined>;
   file?: string;
+  /** Settings of rowmill.config.ts, already checked. */
+  project?: Partial<Settings>;
 }
 
 export function environmentName(key: string): string {
@@ -31,7 +33,7 @@ export function environmentName(key: string): string {
 export function loadSettings(sources: SettingsSources = {}): Settings {
   const environment = sources.environment ?? process.env;
   const path = sources.file ?? emptyToUndefined(environment.ROWMILL_CONFIG);
-  const file = readFileValues(path);
+  const file = { ...sources.project, ...readFileValues(path) };
   const flags = sources.flags ?? {};
   rejectUnknown(
     Object.keys(flags).filter((key) => key !== 'resources'),

@@ -208,6 +208,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listWorkers: { changesNothing: READS },
   getStats: { changesNothing: READS },
   getConfiguration: { changesNothing: READS },
+  getSample: { changesNothing: READS, call: async () => ({ params: { name: 'rows.csv' } }) },
   listAudit: { changesNothing: READS },
   getHealth: { changesNothing: READS },
   getReadiness: { changesNothing: READS },
@@ -275,6 +276,7 @@ beforeAll(async () => {
     databaseUrl: database.url,
     pipelines: [doubling, waiting, pictures],
     sources: [{ name: 'incoming', kind: 'folder', pipeline: 'doubling', path: folder }],
+    samples: ['template/rows.csv'],
     settings: loadSettings({ flags, environment: {} }),
     log: capturedLog(({ fields }) => {
       setupToken = (fields.setupToken as string | undefined) ?? setupToken;

@@ -89,6 +89,7 @@ const MATRIX: Record<RouteName, Row> = {
   listWorkers: READ,
   getStats: READ,
   getConfiguration: READ,
+  getSample: MEMBERS_READ,
   listAudit: ADMIN,
   getHealth: 'everybody',
   getReadiness: 'everybody',
@@ -375,7 +376,7 @@ const OBJECTS: OwnedObject[] = [
 const NUMBERS = ['seq'];
 /** Names that do not belong to an owner; other tests check that their contents are filtered by owner. */
 const SHARED_NAMES: Record<string, RouteName[]> = {
-  name: ['getResourceHistory', 'changeResource'],
+  name: ['getResourceHistory', 'changeResource', 'getSample'],
   counter: ['getCounter', 'listCounterEntities', 'listCounterScopes', 'getCounterValue'],
 };
 

@@ -154,6 +154,7 @@ const NOT_PLAIN: RouteName[] = [
   'editErrors',
   'downloadFile',
   'getItemImage',
+  'getSample',
   'getUpload',
   'appendUpload',
   'deleteUpload',

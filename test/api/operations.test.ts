@@ -401,6 +401,26 @@ describe('below a base path', () => {
   });
 });
 
+test('samples are sent by name, and no other file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-samples-'));
+  writeFileSync(join(folder, 'rows.csv'), 'sku\nä\n');
+  writeFileSync(join(folder, 'secret.csv'), 'secret');
+  const gone = join(folder, 'gone.csv');
+  const { url } = await startTestApi(database.url, { samples: [join(folder, 'rows.csv'), gone] });
+  expect(await apiReader(url).read('getConfiguration')).toMatchObject({ samples: ['rows.csv', 'gone.csv'] });
+  expect(await (await fetch(`${url}/api/samples/rows.csv`)).text()).toBe('sku\nä\n');
+  for (const name of [
+    'secret.csv',
+    'gone.csv',
+    '..%2Fsecret.csv',
+    encodeURIComponent(join(folder, 'rows.csv')),
+  ]) {
+    const answer = await fetch(`${url}/api/samples/${name}`);
+    expect([name, answer.status, await answer.json()]).toMatchObject([name, 404, { code: 'FILE_NOT_FOUND' }]);
+  }
+  rmSync(folder, { recursive: true });
+});
+
 describe('sources', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-sources-'));
   const sources: SourceConfig[] = [

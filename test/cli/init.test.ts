@@ -49,6 +49,16 @@ function node(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
 }
 
+/** Returns the path of the tarball. */
+function pack(source: string): string {
+  const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: source,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return join(folder, /[\w-]*rowmill-[\w.-]+\.tgz/.exec(packed)![0]);
+}
+
 /** Like `npm install rowmill-….tgz`, but with links to the modules of this repository, so that nothing is fetched. */
 function installPacked(tarball: string, project: string): void {
   const modules = join(project, 'node_modules');
@@ -85,12 +95,7 @@ describe('a project with the packed package', () => {
   let scripts: Record<string, string>;
 
   beforeAll(async () => {
-    const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
-      cwd: repository,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    tarball = join(folder, /rowmill-[\w.-]+\.tgz/.exec(packed)![0]);
+    tarball = pack(repository);
     project = join(folder, 'my prices');
     installPacked(tarball, project);
     const before = { name: 'mine', private: true, dependencies: { rowmill: 'file:../rowmill.tgz' } };
@@ -105,6 +110,8 @@ describe('a project with the packed package', () => {
       devDependencies: { '@types/node': expect.any(String) },
     });
     scripts = read.scripts as Record<string, string>;
+    expect(Object.keys(scripts).sort()).toEqual(['dev', 'start', 'test', 'try']);
+    expect(scripts.try).toBe('rowmill try');
   });
 
   it('is built by npm pack and contains the pages that errors link to', () => {
@@ -207,6 +214,60 @@ describe('a project with the packed package', () => {
     ]);
     expect(rows.filter((row) => Object.values(row).includes('DONE'))).toHaveLength(19);
   });
+
+  it('serves the page with its pipeline and its sample file', async () => {
+    const [program, ...args] = scripts.dev!.split(' ');
+    expect(program).toBe('rowmill');
+    const child = spawn(process.execPath, [main, ...args, '--port', '0'], {
+      cwd: project,
+      env: { ...bareEnvironment(), HOME: process.env.HOME },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let text = '';
+        child.stderr.on('data', (chunk) => {
+          text += String(chunk);
+          const found = /API on (http:\S+)/.exec(text)?.[1];
+          if (found) resolve(found);
+        });
+        void ended.then((code) => reject(new Error(`it ended with ${String(code)}: ${text}`)));
+      });
+      const read = async (path: string) => (await fetch(`${url}${path}`)).json();
+      expect(await read('/api/pipelines')).toMatchObject({ items: [{ name: 'prices' }] });
+      expect(await read('/api/configuration')).toMatchObject({ samples: ['rows.csv'] });
+      const sample = await (await fetch(`${url}/api/samples/rows.csv`)).text();
+      expect(sample).toBe(readFileSync(join(project, 'rows.csv'), 'utf8'));
+    } finally {
+      child.kill('SIGTERM');
+      await ended;
+    }
+  });
+
+  it('is also created by the packed create-rowmill', async () => {
+    const manifestIn = (path: string) =>
+      JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
+        version: string;
+        dependencies: object;
+        bin: Record<string, string>;
+      };
+    const source = join(repository, 'create-rowmill');
+    const { version, dependencies } = manifestIn(source);
+    expect([version, dependencies]).toEqual([
+      manifestIn(repository).version,
+      { rowmill: `^${manifestIn(repository).version}` },
+    ]);
+    const own = join(project, 'node_modules/create-rowmill');
+    const packed = pack(source);
+    mkdirSync(own);
+    execFileSync('tar', ['-xzf', packed, '-C', own, '--strip-components', '1']);
+    expect(readdirSync(own).sort()).toEqual(['README.md', 'create.js', 'package.json']);
+    const { bin } = manifestIn(own);
+    const made = await node([join(own, bin['create-rowmill']!), 'created']);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(join(folder, 'created'))).toContain('rowmill.config.ts');
+  });
 });
 
 describe('rowmill init', () => {
@@ -215,7 +276,7 @@ describe('rowmill init', () => {
     mkdirSync(join(target, '.git'), { recursive: true });
     const { code, stdout } = await node([main, 'init', 'Under Git']);
     expect(code).toBe(0);
-    expect(stdout).toContain('Next:\n  cd "Under Git" && npm install\n  npm test\n  npm start\n');
+    expect(stdout).toContain('Next:\n  cd "Under Git" && npm install\n  npm test  ');
     expect(readdirSync(target).sort()).toEqual(
       [
         '.git',
@@ -224,6 +285,7 @@ describe('rowmill init', () => {
         'package.json',
         'pipeline.test.ts',
         'pipeline.ts',
+        'rowmill.config.ts',
         'rows.csv',
         'tsconfig.json',
       ].sort(),

@@ -1,7 +1,11 @@
 // The page for a new user: nothing exists yet, or something keeps a job from running. Each screen shows the next step.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
+import { newId } from '../../src/platform/random.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -38,6 +42,23 @@ test('without pipelines, workers and jobs every screen explains how to get them'
     await expectAccessible(page);
   }
   expectNoComplaints(complaints);
+});
+
+test('a sample file of the project is one click away from its preview', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-sample-'));
+  const name = `${newId()}.csv`;
+  writeFileSync(join(folder, name), 'sku,note\nA-1,first\nA-2,second\n');
+  const api = await startTestApi(database.url, { pipelines: [prices], samples: [join(folder, name)] });
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/new`);
+  await page.getByText('Or try a sample file').waitFor();
+  await expectAccessible(page);
+  await page.getByRole('button', { name }).click();
+  await page.getByText('A-2').first().waitFor();
+  await page.getByRole('button', { name: 'Start job' }).click();
+  await page.getByRole('heading', { name }).waitFor();
+  expectNoComplaints(complaints);
+  rmSync(folder, { recursive: true });
 });
 
 test('a job that no worker can run shows what it waits for and how to start a worker', async () => {

@@ -6,7 +6,7 @@ type Meanings = Partial<Record<ErrorCode, string>>;
 
 const DATABASE: Meanings = {
   SETTINGS_INVALID:
-    'A setting is unknown, out of bounds, or contradicts another setting. The message names it.',
+    'A setting is unknown, out of bounds, or contradicts another setting, or `rowmill.config.ts` cannot be loaded. The message names it.',
   DATABASE_UNREACHABLE:
     'Rowmill cannot connect to PostgreSQL, PostgreSQL refuses the login, or it does not respond.',
   DATABASE_FORBIDDEN:
@@ -25,7 +25,7 @@ const JOBS: Meanings = {
   PIPELINE_INVALID:
     'A pipeline definition is invalid, its module cannot be loaded, or two pipelines of a worker have the same name.',
   PIPELINE_NOT_FOUND:
-    'The module does not exist, exports no pipeline, or exports none with the requested name.',
+    'The module does not exist, exports no pipeline, or exports none with the requested name, or `rowmill.config.ts` does not list it.',
   PROJECT_INVALID:
     '`rowmill init` cannot create a project there: the folder is not empty or not writable, or its name is not a valid package name.',
   JOB_NOT_FOUND: 'No job has this id, or you may not see it.',

@@ -14,6 +14,7 @@ export async function startTestApi(
     pipelines?: Pipeline[];
     settings?: Partial<Settings>;
     sources?: readonly SourceConfig[];
+    samples?: readonly string[];
     log?: Logger;
     graceMs?: number;
   } = {},
@@ -30,6 +31,7 @@ export async function startTestApi(
     pipelines: options.pipelines ?? [],
     settings,
     ...(options.sources && { sources: options.sources }),
+    ...(options.samples && { samples: options.samples }),
     log: options.log ?? silentLogger,
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });

@@ -1,4 +1,5 @@
 // Pipelines, sources, resources, owners, workers, statistics, the audit log, and health checks.
+import { basename } from 'node:path';
 import type { operationRoutes } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
@@ -21,6 +22,7 @@ import { getResourceHistory } from '../operations/get-resource-history.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { openApiDocument } from '../documents/openapi.ts';
 import { scanSources } from '../files/scan-sources.ts';
+import { sendSample } from '../files/send-sample.ts';
 import { publicPath } from '../serve-web.ts';
 import { asJson } from '../requests/wire-values.ts';
 
@@ -92,7 +94,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   },
   getStats: async ({ actor, query, engine }, { reads }) =>
     readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),
-  getConfiguration: async ({ engine: { settings } }) => ({
+  getConfiguration: async ({ engine: { settings } }, { samples }) => ({
     version: VERSION,
     authentication: settings.authentication === 'none' ? 'none' : 'password',
     features: { pendingDashboard: settings.pendingDashboard === 'on' },
@@ -105,7 +107,9 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       requestsPerSecond: settings.apiRequestsPerSecond,
       sliceMaxMs: settings.sliceMaxMs,
     },
+    samples: samples.map((path) => basename(path)),
   }),
+  getSample: sendSample,
   listAudit: async ({ query }, { reads }) => {
     const after = query.cursor === undefined ? null : decodeCursor(AUDIT_CURSOR, query.cursor);
     const rows = await auditPage(reads, {

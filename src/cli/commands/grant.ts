@@ -8,9 +8,10 @@ export interface GrantOptions extends ServerOptions {
 }
 
 export async function grantAccess(options: GrantOptions): Promise<number> {
+  const settings = await commandSettings(options);
   const server = await openServer(options, (line) => console.error(line));
   try {
-    await whenServerAnswers(() => grantRoles(server.url, options), commandSettings(options));
+    await whenServerAnswers(() => grantRoles(server.url, options), settings);
     console.log(`The roles ${API_ROLE} and ${WORKER_ROLE} have the rights they need in this database`);
     if (options.worker !== undefined) console.log(`${options.worker} has the rights of a worker`);
     if (options.api !== undefined) console.log(`${options.api} has the rights of the API`);

@@ -51,7 +51,9 @@ export async function init(folder: string | undefined, given: InitOptions): Prom
   const done = isCompleted ? 'Completed package.json and created' : 'Created package.json,';
   console.log(`${done} ${Object.keys(files).join(', ')} in ${target}\n\nNext:`);
   const enter = way === '' ? '' : `cd ${/^[\w./-]+$/.test(way) ? way : JSON.stringify(way)} && `;
-  console.log(`  ${enter}npm install\n  npm test\n  npm start`);
+  console.log(`  ${enter}npm install`);
+  console.log('  npm test       # runs the pipeline in virtual time, without a database');
+  console.log('  npm run dev    # opens the page, which offers rows.csv for a first job');
   return 0;
 }
 

@@ -6,10 +6,10 @@ import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
 import { withRowsAt } from '../../ingest/inspect-path.ts';
 import { previewEncoder } from '../../ingest/preview-encoder.ts';
 import type { ReadRow } from '../../ingest/row-reader.ts';
-import { loadSettings } from '../../platform/settings.ts';
 import { describeCheck, describeColumns, describeFormat } from '../describe-file.ts';
 import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { choosePipeline } from '../load-pipeline.ts';
+import { commandSettings } from '../open-server.ts';
 import { printable } from '../progress-lines.ts';
 
 export interface InspectOptions extends FileOptions {
@@ -23,7 +23,7 @@ const MAX_CELL = 40;
 const CHECK_BOUNDS: CheckBounds = { rows: 100_000, ms: 10_000 };
 
 export async function inspect(file: string, options: InspectOptions): Promise<number> {
-  const settings = loadSettings({ flags: options.set ?? {} });
+  const settings = await commandSettings(options);
   const pipeline = options.pipeline === undefined ? null : await choosePipeline(options.pipeline);
   const { map = {}, rows: shown = 5 } = options;
   return withRowsAt(file, readFormatOptions(options), settings, async (reader) => {

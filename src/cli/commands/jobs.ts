@@ -122,7 +122,7 @@ export async function listWorkersOf(options: ListOptions): Promise<number> {
     print(
       options,
       workers,
-      'No workers. Start one with: rowmill worker <pipelines...>',
+      'No workers. Start one with: rowmill worker [pipelines...]',
       ['Worker', 'Name', 'Version', 'State', 'Pipelines', 'Started', 'Last seen'],
       (worker) => [
         worker.workerId,

@@ -1,5 +1,4 @@
 // rowmill keys and rowmill open: commands that need a server.
-import { spawn } from 'node:child_process';
 import type { Client } from '../../client/create-client.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -7,6 +6,7 @@ import { noteOrigin } from '../error-origin.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import { clientOf } from '../remote/client-of.ts';
 import { clientPort } from '../remote/client-port.ts';
+import { startBrowser } from '../start-browser.ts';
 import { textTable } from '../text-table.ts';
 
 export interface KeysOptions extends TargetOptions {
@@ -81,19 +81,6 @@ export async function openWebPage(prefix: string | undefined, options: OpenOptio
     if (!options.print) startBrowser(address);
     return 0;
   });
-}
-
-const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
-  darwin: ['open'],
-  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
-};
-
-/** Does nothing where no browser can be started; the address is printed anyway. */
-function startBrowser(address: string): void {
-  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
-  const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true });
-  child.on('error', () => {});
-  child.unref();
 }
 
 async function withClient(

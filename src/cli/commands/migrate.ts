@@ -3,9 +3,10 @@ import { migrate } from '../../store/migrate.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 
 export async function migrateDatabase(options: ServerOptions): Promise<number> {
+  const settings = await commandSettings(options);
   const server = await openServer(options, (line) => console.error(line));
   try {
-    const report = await whenServerAnswers(() => migrate(server.url), commandSettings(options));
+    const report = await whenServerAnswers(() => migrate(server.url), settings);
     if (report.applied.length === 0)
       console.log(`Nothing to do: the database is at version ${report.version}`);
     for (const name of report.applied) console.log(`Applied ${name}`);

@@ -1,4 +1,5 @@
 // rowmill run <pipeline> <files…>: stores the rows, runs them here, and writes the results to a file.
+import { relative } from 'node:path';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
@@ -16,8 +17,8 @@ import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
 import { type FollowEnd, showProgress, standsStill } from '../show-progress.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
-import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
-import { DEFAULT_DATA_FOLDER, type ServerOptions } from '../open-server.ts';
+import { choosePipeline, moduleFile } from '../load-pipeline.ts';
+import { dataFolder, type ServerOptions } from '../open-server.ts';
 import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
 import { chooseTarget } from '../remote/choose-target.ts';
@@ -98,7 +99,7 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
       ? null
       : new SupervisedWorker({
           context: contextOf(rowmill),
-          modules: [modulePathOf(pipelineRef)],
+          modules: [moduleFile(pipeline)],
           ...(output && { onOutput: (text: string) => output.write(text) }),
           onCrash: (how) => {
             crashNotice = `the worker process exited with ${how} and was replaced (${worker?.crashes} so far)`;
@@ -169,7 +170,9 @@ function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOption
 
 /** Forces the database for a command that might otherwise use a server. */
 function onDatabase(options: RunOptions): RunOptions {
-  return chooseTarget(options).kind === 'api' ? { ...options, dataDir: DEFAULT_DATA_FOLDER } : options;
+  return chooseTarget(options).kind === 'api'
+    ? { ...options, dataDir: relative(process.cwd(), dataFolder()) }
+    : options;
 }
 
 function resumeWords(pipelineRef: string, jobId: string, { follow, out }: RunOptions): string[] {

@@ -4,14 +4,15 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { openSource } from '../../ingest/sources/open-source.ts';
 import type { ScanReport, TakeFile } from '../../ingest/sources/scan-source.ts';
-import { loadSources, type SourceConfig } from '../../ingest/sources/source-config.ts';
+import type { SourceConfig } from '../../ingest/sources/source-config.ts';
 import { createTakeFile as takeFileOf } from '../../ingest/sources/take-file.ts';
 import { type SourceWatch, watchSources } from '../../ingest/sources/watch-sources.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { contextOf } from '../../open-rowmill.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import { commandSources } from '../command-sources.ts';
+import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, type ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -34,11 +35,11 @@ interface OpenedSources {
 
 /** Exits with 1 if a source could not be scanned. */
 export async function runScan(
-  modules: string[],
+  references: string[],
   options: ScanOptions,
   createTakeFile: CreateTakeFile = takeFileOf,
 ): Promise<number> {
-  return withSources(modules, options, createTakeFile, async ({ watch, stableMs, signal }) => {
+  return withSources(references, options, createTakeFile, async ({ watch, stableMs, signal }) => {
     const reports = await watch.runOnce();
     // A file that was just written needs a second scan.
     if ([...reports.values()].some((report) => report && report.waiting > 0) && !signal.aborted) {
@@ -54,11 +55,11 @@ export async function runScan(
 }
 
 export async function watchSourcesUntilStopped(
-  modules: string[],
+  references: string[],
   options: ScanOptions,
   createTakeFile: CreateTakeFile = takeFileOf,
 ): Promise<number> {
-  return withSources(modules, options, createTakeFile, async ({ watch, configs, signal }) => {
+  return withSources(references, options, createTakeFile, async ({ watch, configs, signal }) => {
     console.error(`Watching ${configs.map((config) => config.name).join(', ')}`);
     watch.start();
     if (!signal.aborted) {
@@ -69,15 +70,19 @@ export async function watchSourcesUntilStopped(
 }
 
 async function withSources(
-  modules: string[],
+  references: string[],
   options: ScanOptions,
   createTakeFile: CreateTakeFile,
   work: (opened: OpenedSources) => Promise<number>,
 ): Promise<number> {
   const say = (line: string): void => console.error(line);
-  const settings = commandSettings(options);
-  const configs = loadSources(options.config);
-  const pipelines = await loadPipelines(modules);
+  const settings = await commandSettings(options);
+  const configs = await commandSources(options);
+  if (configs.length === 0)
+    throw new RowmillError('SOURCE_INVALID', 'expected sources, got none', {
+      hint: 'List them in rowmill.config.ts, or in the file of --config or ROWMILL_CONFIG. See docs/sources.md.',
+    });
+  const { pipelines } = await choosePipelines(references);
   const chosen = configs.map((config) => ({ config, pipeline: pipelineOf(config, pipelines) }));
   return withRowmill(
     options,

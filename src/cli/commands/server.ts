@@ -1,14 +1,16 @@
-// rowmill server <pipelines...>: serves the web page and the HTTP API until stopped. It runs handlers only in slices.
+// rowmill server [pipelines...]: serves the web page and the HTTP API until stopped. It runs handlers only in slices.
 import { type RunningApi, startApi } from '../../api/start-api.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
 import { createLogger, logForPeople } from '../../platform/logger.ts';
 import { TEXT_SETTINGS } from '../../platform/setting-table.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import { commandSources } from '../command-sources.ts';
+import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
+import { loadProjectConfig } from '../project-config.ts';
+import { startBrowser } from '../start-browser.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { runWorkers } from './worker.ts';
 
@@ -18,15 +20,20 @@ export interface ServerCommandOptions extends ServerOptions {
   host?: string;
 }
 
+export interface DevOptions extends ServerCommandOptions {
+  /** Commander's --open. */
+  open?: boolean;
+}
+
 /** Time that open requests get to finish at shutdown. */
 const GRACE_MS = 10_000;
 const PORTS_TO_TRY = 10;
 
-export async function runServer(modules: string[], given: ServerCommandOptions): Promise<number> {
+export async function runServer(references: string[], given: ServerCommandOptions): Promise<number> {
   const say = (line: string): void => console.error(line);
   const options = withAddress(given);
-  const settings = commandSettings(options);
-  const pipelines = await loadPipelines(modules);
+  const settings = await commandSettings(options);
+  const { pipelines } = await choosePipelines(references);
   const server = await openServer(options, say);
   const stop = listenForStop(() => {}, say);
   try {
@@ -46,16 +53,20 @@ export async function runServer(modules: string[], given: ServerCommandOptions):
 }
 
 /** rowmill dev: the API and a worker, without accounts and for this machine only. */
-export async function runDev(modules: string[], options: ServerCommandOptions): Promise<number> {
+export async function runDev(references: string[], options: DevOptions): Promise<number> {
   const { set: chosen } = withAddress(options);
   const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
   if (process.stderr.isTTY) logForPeople();
-  return runWorkers(modules, given, async (databaseUrl, pipelines, say) => {
-    const settings = commandSettings(given);
+  return runWorkers(references, given, async (databaseUrl, pipelines, say) => {
+    const settings = await commandSettings(given);
     // A port that the user chose is never replaced by another.
     const tries = chosen?.apiPort === undefined ? PORTS_TO_TRY : 1;
-    const api = await listenNear(tries, settings, say, (at) => listen(databaseUrl, pipelines, at, given));
+    const samples = (await loadProjectConfig())?.samples ?? [];
+    const api = await listenNear(tries, settings, say, (at) =>
+      listen(databaseUrl, pipelines, at, given, samples),
+    );
     say(`Web page and API on ${api.url}`);
+    if (options.open && process.stderr.isTTY) startBrowser(`${api.url}/jobs/new`);
     return api;
   });
 }
@@ -97,13 +108,14 @@ async function listen(
   databaseUrl: string,
   pipelines: Pipeline[],
   given: Settings,
-  { config, logLevel }: ServerCommandOptions,
+  options: ServerCommandOptions,
+  samples: readonly string[] = [],
 ): Promise<RunningApi> {
   const settings = withPublicPort(given);
-  const sources = loadSourcesIfAny(config);
-  const log = createLogger(logLevel);
+  const sources = await commandSources(options);
+  const log = createLogger(options.logLevel);
   try {
-    return await startApi({ databaseUrl, pipelines, settings, sources, log, graceMs: GRACE_MS });
+    return await startApi({ databaseUrl, pipelines, settings, sources, samples, log, graceMs: GRACE_MS });
   } catch (error) {
     if (!isInUse(error)) throw error;
     throw new RowmillError(

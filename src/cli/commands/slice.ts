@@ -1,7 +1,7 @@
 // rowmill slice: runs one job for a limited time in this process, for shells and cron (docs/control.md).
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import type { SliceReport } from '../../worker/process/run-slice.ts';
 import { findJob } from '../find-job.ts';
+import { choosePipelines } from '../load-pipeline.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { rows } from '../describe-stop.ts';
 import { formatCount } from '../progress-lines.ts';
@@ -15,11 +15,11 @@ export interface SliceCommandOptions extends ServerOptions {
 
 export async function slice(
   prefix: string,
-  modules: string[],
+  references: string[],
   options: SliceCommandOptions,
 ): Promise<number> {
   const say = (line: string): void => console.error(line);
-  const pipelines = await loadPipelines(modules);
+  const { pipelines } = await choosePipelines(references);
   return withRowmill(options, async (rowmill) => {
     const { signal, dispose } = listenForStop(() => {}, say);
     try {

@@ -36,7 +36,7 @@ export async function tryOneRow(
   const restore = options.json ? handlersLogToStandardError() : () => {};
   try {
     const pipeline = await choosePipeline(pipelineRef);
-    const settings = commandSettings(options);
+    const settings = await commandSettings(options);
     const row = await chooseRow(pipeline, given, options, settings);
     if (options.fixture !== undefined) writeFixture(options.fixture, pipeline, row);
     const { once = false, json = false } = options;

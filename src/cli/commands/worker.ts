@@ -2,8 +2,8 @@
 import { contextOf, openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
+import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
 
@@ -22,13 +22,13 @@ export type StartBeside = (
 ) => Promise<{ stop(): Promise<void> }>;
 
 export async function runWorkers(
-  modules: string[],
+  references: string[],
   options: WorkerCommandOptions,
   startBeside?: StartBeside,
 ): Promise<number> {
   const say = (line: string): void => console.error(line);
-  const settings = commandSettings(options);
-  const pipelines = await loadPipelines(modules);
+  const settings = await commandSettings(options);
+  const { modules, pipelines } = await choosePipelines(references);
   const server = await openServer(options, say);
   const rowmill = await openRowmill({ databaseUrl: server.url, settings, onDatabaseWait: sayDatabaseWait });
   const workers = Array.from(

@@ -96,10 +96,10 @@ export function defineOperatingCommands(program: Command): void {
 
 export function defineMaintenanceCommands(program: Command): void {
   withSource(
-    command('Create jobs from the files of the configured sources, once', 'scan <pipelines...>', program),
+    command('Create jobs from the files of the configured sources, once', 'scan [pipelines...]', program),
   ).action(
-    ending(async (modules: string[], options) =>
-      (await import('../commands/scan.ts')).runScan(modules, options),
+    ending(async (references: string[], options) =>
+      (await import('../commands/scan.ts')).runScan(references, options),
     ),
   );
 
@@ -107,12 +107,12 @@ export function defineMaintenanceCommands(program: Command): void {
   withSource(
     command(
       'Create jobs from files of the configured sources until stopped',
-      'watch <pipelines...>',
+      'watch [pipelines...]',
       sources,
     ),
   ).action(
-    ending(async (modules: string[], options) =>
-      (await import('../commands/scan.ts')).watchSourcesUntilStopped(modules, options),
+    ending(async (references: string[], options) =>
+      (await import('../commands/scan.ts')).watchSourcesUntilStopped(references, options),
     ),
   );
 

@@ -30,7 +30,7 @@ export function defineRunCommands(program: Command): void {
     .option('--resume <job>', 'Job to resume in place of a file; budget options change its budgets')
     .addHelpText(
       'after',
-      '\nExample, in a project of `rowmill init`:\n  npx rowmill run pipeline.ts rows.csv --follow --out results.csv',
+      '\nExample, in a project of `rowmill init`:\n  npx rowmill run prices rows.csv --follow --out results.csv',
     )
     .action(
       ending(async (pipeline: string, files: string[], options) =>
@@ -45,7 +45,7 @@ export function defineRunCommands(program: Command): void {
   )
     .requiredOption(
       '--pipeline <pipeline>',
-      'Name on a server; module such as ./prices.ts#prices on the database',
+      'Name, or on the database also a module such as ./prices.ts#prices',
     )
     .option('--follow', 'Show live progress until the job finishes; Ctrl-C leaves it running')
     .option('--name <name>', 'Name of the job (default: the file name)')
@@ -55,8 +55,8 @@ export function defineRunCommands(program: Command): void {
     .option('--json', 'JSON output; with --follow one line per change')
     .addHelpText(
       'after',
-      '\nExample, in a project of `rowmill init` where `npx rowmill dev pipeline.ts` runs:\n' +
-        '  npx rowmill submit rows.csv --pipeline pipeline.ts --follow',
+      '\nExample, in a project of `rowmill init` where `npx rowmill dev` runs:\n' +
+        '  npx rowmill submit rows.csv --pipeline prices --follow',
     )
     .action(
       ending(async (file: string, options) => (await import('../commands/submit.ts')).submit(file, options)),
@@ -113,7 +113,7 @@ function defineTry(program: Command): void {
 }
 
 export function defineProcessCommands(program: Command): void {
-  withSettings(command('Run worker processes until stopped', 'worker <pipelines...>', program))
+  withSettings(command('Run worker processes until stopped', 'worker [pipelines...]', program))
     .option('--processes <n>', 'Number of worker processes', wholeNumber, 1)
     .option(
       '--metrics-port <n>',
@@ -124,39 +124,41 @@ export function defineProcessCommands(program: Command): void {
     .option('--config <file>', 'JSON file with settings (default: ROWMILL_CONFIG)')
     .addOption(logLevel())
     .action(
-      ending(async (modules: string[], options) =>
-        (await import('../commands/worker.ts')).runWorkers(modules, options),
+      ending(async (references: string[], options) =>
+        (await import('../commands/worker.ts')).runWorkers(references, options),
       ),
     );
 
   withServing(
-    command('Serve the web page and the HTTP API until stopped', 'server <pipelines...>', program),
+    command('Serve the web page and the HTTP API until stopped', 'server [pipelines...]', program),
   ).action(
-    ending(async (modules: string[], options) =>
-      (await import('../commands/server.ts')).runServer(modules, options),
+    ending(async (references: string[], options) =>
+      (await import('../commands/server.ts')).runServer(references, options),
     ),
   );
 
   withServing(
-    command('Start PostgreSQL, the web page, the API and a worker to develop', 'dev <pipelines...>', program),
-  ).action(
-    ending(async (modules: string[], options) =>
-      (await import('../commands/server.ts')).runDev(modules, options),
-    ),
-  );
+    command('Start PostgreSQL, the web page, the API and a worker to develop', 'dev [pipelines...]', program),
+  )
+    .option('--open', 'Open the web page in the browser, if run on a terminal')
+    .action(
+      ending(async (references: string[], options) =>
+        (await import('../commands/server.ts')).runDev(references, options),
+      ),
+    );
 
   withSettings(
     command(
       'Run one job here for a limited time; repeat until it finishes',
-      'slice <job> <pipelines...>',
+      'slice <job> [pipelines...]',
       program,
     ),
   )
     .option('--duration <time>', 'Time to run, such as 200ms, 5s or 1m', parseDuration, 5000)
     .option('--json', 'JSON output')
     .action(
-      ending(async (job: string, modules: string[], options) =>
-        (await import('../commands/slice.ts')).slice(job, modules, options),
+      ending(async (job: string, references: string[], options) =>
+        (await import('../commands/slice.ts')).slice(job, references, options),
       ),
     );
 }

@@ -184,7 +184,7 @@ async function submitDirectly(
   const pipeline = await choosePipeline(reference).catch((error: unknown) => {
     if (error instanceof RowmillError && error.code === 'PIPELINE_NOT_FOUND')
       throw new RowmillError(error.code, error.message, {
-        hint: 'On the database, name the module of the pipeline: --pipeline ./prices.ts#prices',
+        hint: 'On the database, name a pipeline of rowmill.config.ts or a module: --pipeline ./prices.ts#prices',
         cause: error,
       });
     throw error;

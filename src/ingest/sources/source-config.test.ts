@@ -147,10 +147,13 @@ describe('the settings file', () => {
     expect(() => loadSources(file)).toThrow(/ENOENT/);
   });
 
-  it('must be named', () => {
-    expect(catchError(() => loadSources(undefined)).message).toBe(
-      'expected a settings file with sources, got none',
-    );
+  it('need not have sources, and need not exist', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rowmill-config-'));
+    const file = join(folder, 'rowmill.json');
+    writeFileSync(file, '{"sourcePollMs": 1000}');
+    expect(loadSources(file)).toEqual([]);
+    expect(loadSources(undefined)).toEqual([]);
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -102,6 +102,8 @@ export type FolderSourceConfig = z.infer<typeof folder>;
 export type S3SourceConfig = z.infer<typeof s3>;
 export type FtpSourceConfig = z.infer<typeof ftp>;
 export type SftpSourceConfig = z.infer<typeof sftp>;
+/** A source as it is written, without defaults. */
+export type SourceInput = z.input<typeof folder | typeof s3 | typeof ftp | typeof sftp>;
 export type SourceConfig = FolderSourceConfig | S3SourceConfig | FtpSourceConfig | SftpSourceConfig;
 
 const KINDS = { folder, s3, ftp, sftp };
@@ -115,19 +117,8 @@ const SECRETS: Record<string, string> = {
   secretAccessKey: 'secretAccessKeyEnv',
 };
 
-/** The sources of the settings file that --config or ROWMILL_CONFIG names. */
+/** The sources of the JSON settings file that --config or ROWMILL_CONFIG names; empty if there are none. */
 export function loadSources(file: string | undefined = configFileFromEnvironment()): SourceConfig[] {
-  if (file === undefined) {
-    throw new RowmillError('SOURCE_INVALID', 'expected a settings file with sources, got none', {
-      hint: 'Name it with --config or ROWMILL_CONFIG; docs/sources.md has examples.',
-    });
-  }
-  const content = readContent(file);
-  return parseSources((content as { sources?: unknown } | null)?.sources);
-}
-
-/** Like `loadSources`, but returns an empty list if there are none. */
-export function loadSourcesIfAny(file: string | undefined = configFileFromEnvironment()): SourceConfig[] {
   if (file === undefined) return [];
   const { sources } = (readContent(file) ?? {}) as { sources?: unknown };
   return sources === undefined ? [] : parseSources(sources);

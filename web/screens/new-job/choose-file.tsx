@@ -1,21 +1,26 @@
 // Selects a local file, dropped or picked, or a file of a configured source.
+import { useMutation } from '@tanstack/react-query';
 import { FileUp } from 'lucide-react';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { classNames } from '../../lib/class-names.ts';
+import { client } from '../../lib/client.ts';
 import { formatBytes } from '../../lib/format.ts';
 import type { ChosenFile } from './use-preview.ts';
 
 export interface ChooseFileProps {
   chosen: ChosenFile | null;
   sources: readonly { name: string; kind: string }[];
+  /** Names of sample files of the project. */
+  samples: readonly string[];
   maxBytes: number | null;
   onChoose: (chosen: ChosenFile | null) => void;
 }
 
-export function ChooseFile({ chosen, sources, maxBytes, onChoose }: ChooseFileProps) {
+export function ChooseFile({ chosen, sources, samples, maxBytes, onChoose }: ChooseFileProps) {
   if (chosen)
     return (
       <div className="flex flex-wrap items-center justify-between gap-3 rounded-md bg-sunken px-4 py-3">
@@ -33,6 +38,9 @@ export function ChooseFile({ chosen, sources, maxBytes, onChoose }: ChooseFilePr
   return (
     <div className="flex flex-col gap-4">
       <DropZone maxBytes={maxBytes} onFile={(file) => onChoose({ kind: 'file', file })} />
+      {samples.length > 0 && (
+        <ChooseSample samples={samples} onFile={(file) => onChoose({ kind: 'file', file })} />
+      )}
       {sources.length > 0 && (
         <ChooseSource sources={sources} onChoose={(name, path) => onChoose({ kind: 'source', name, path })} />
       )}
@@ -110,6 +118,27 @@ function useDroppedFile(onFile: (file: File) => void): boolean {
     };
   }, []);
   return isOver;
+}
+
+function ChooseSample({ samples, onFile }: { samples: readonly string[]; onFile: (file: File) => void }) {
+  const fetching = useMutation({
+    mutationFn: async (name: string) => {
+      const { stream } = await client.getSample({ name });
+      return new File([await new Response(stream).blob()], name);
+    },
+    onSuccess: onFile,
+  });
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <p className="text-muted">Or try a sample file</p>
+      {samples.map((name) => (
+        <Button key={name} disabled={fetching.isPending} onClick={() => fetching.mutate(name)}>
+          {name}
+        </Button>
+      ))}
+      {fetching.error && <FailureNote error={fetching.error} />}
+    </div>
+  );
 }
 
 function ChooseSource({

@@ -144,6 +144,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         <ChooseFile
           chosen={chosen}
           sources={sources.filter((source) => !pipeline || source.pipeline === pipeline.name)}
+          samples={configuration.data?.samples ?? []}
           maxBytes={configuration.data?.limits.uploadMaxBytes ?? null}
           onChoose={choose}
         />
