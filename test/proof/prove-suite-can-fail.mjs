@@ -28,8 +28,8 @@ const MUTATIONS = [
   {
     name: 'ending a block of results at an item whose result comes later',
     file: 'src/engine/flush/result-blocks.ts',
-    from: "if (outcome.kind !== 'terminal') return this.#close();",
-    to: "if (outcome.kind !== 'terminal') return;",
+    from: 'outcome.seq !== this.#nextSeq || isFull',
+    to: 'isFull',
     tests: ['src/engine/flush/result-blocks.test.ts'],
   },
   {

@@ -34,7 +34,7 @@ export class ResultBlocks {
   }
 
   #add(outcome: RecordedOutcome): void {
-    if (outcome.kind !== 'terminal') return this.#close();
+    if (outcome.kind !== 'terminal') return;
     const length = lineLength(outcome);
     const isFull =
       this.#open.length + this.#behind.length >= BLOCK.seqs || this.#length + length > BLOCK.length;
