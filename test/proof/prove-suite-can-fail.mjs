@@ -29,7 +29,7 @@ const MUTATIONS = [
     name: 'ending a block of results at an item whose result comes later',
     file: 'src/engine/flush/result-blocks.ts',
     from: 'outcome.seq !== this.#nextSeq || isFull',
-    to: 'isFull',
+    to: 'outcome.seq < this.#nextSeq || isFull',
     tests: ['src/engine/flush/result-blocks.test.ts'],
   },
   {
