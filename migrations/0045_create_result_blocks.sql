@@ -25,8 +25,9 @@ create table result_blocks (
   primary key (job_id, first_seq, generation),
   -- Reads find the blocks of a seq by first_seq, which is at most this far below it.
   check (lower(seqs) = first_seq and upper(seqs) - first_seq <= 1000),
-  -- One end per item and generation. Rows have their primary key; between rows and blocks, the fence of the flush.
-  constraint result_blocks_one_end exclude using gist (job_id with =, generation with =, seqs with &&)
+  -- One end per item and generation. Rows have their primary key; between rows and blocks, the fence of the flush. Job and
+  -- generation are an expression, so that no read uses this index: it could only find all blocks of a job.
+  constraint result_blocks_one_end exclude using gist ((job_id::text || ' ' || generation::text) with =, seqs with &&)
 );
 -- Compressing lines on every flush would cost more than writing them.
 alter table result_blocks alter column lines set storage external;

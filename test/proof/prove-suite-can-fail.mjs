@@ -35,7 +35,7 @@ const MUTATIONS = [
   {
     name: 'no two blocks with one item',
     file: 'migrations/0045_create_result_blocks.sql',
-    from: 'exclude using gist (job_id with =, generation with =, seqs with &&)',
+    from: "exclude using gist ((job_id::text || ' ' || generation::text) with =, seqs with &&)",
     to: 'check (upper(seqs) > first_seq)',
     tests: ['test/engine/result-blocks.test.ts'],
     named: 'refuses a block',
