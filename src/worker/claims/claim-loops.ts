@@ -93,12 +93,10 @@ export class ClaimLoops {
       if (!work || this.#stopping) continue;
       const outcome = await this.claimFrom(pool, work, isHungry);
       if (outcome !== 'nothing') continue;
-      // Our own claims have locked these spans: try again when one of them has finished.
-      if (underWay.has(work.jobId)) await underWay.nextEnd();
-      else {
-        finder.miss(work);
-        writer.claimEnded(work.jobId);
-      }
+      // Claims of this worker may have locked these spans.
+      if (await underWay.whenFewer(work)) continue;
+      finder.miss(work);
+      writer.claimEnded(work.jobId);
     }
   }
 
@@ -119,13 +117,13 @@ export class ClaimLoops {
       turn.end();
       return 'unwanted';
     }
-    underWay.begin(work.jobId);
+    underWay.begin(work);
     const claimed = await this.#claim(pool, work, turn, isGuest).catch((error: unknown) => {
       context.claims.events.emit('claim.failed', { error });
       return false;
     });
     this.#connections.release(pool.order);
-    underWay.end(work.jobId);
+    underWay.end(work);
     if (!claimed) turn.end();
     return claimed ? 'claimed' : 'nothing';
   }

@@ -67,7 +67,7 @@ async function bench(
   });
   const backlog = new FlushBacklog(context.settings, events);
   const claims = new ClaimsUnderWay();
-  if (options.claiming) claims.begin(jobId);
+  if (options.claiming) claims.begin({ jobId, phase: 0 });
   const writer = new FlushWriter({
     context,
     workerId: newId(),
@@ -178,7 +178,7 @@ describe('outcomes are flushed', () => {
     const committed = context.events.next('flush.committed');
     record(done(0));
     expect(backlog.items).toBe(1);
-    claims.end(jobId);
+    claims.end({ jobId, phase: 0 });
     writer.claimEnded(jobId);
     expect(await committed).toMatchObject({ items: 1, trigger: 'idle' });
   });
