@@ -167,6 +167,23 @@ describe('a claim on small spans', () => {
     });
     expect(await claimed(jobId)).toBe('{[0,3)}');
   });
+
+  it('locks only as many as it needs', async () => {
+    const { jobId } = await jobWithSpans(40, [
+      { items: '{[0,3)}', readyInMs: -4000 },
+      { items: '{[10,13)}', readyInMs: -3000 },
+      { items: '{[20,23)}', readyInMs: -2000 },
+      { items: '{[30,33)}', readyInMs: -1000 },
+    ]);
+    await context.db.transaction(async (tx) => {
+      const made = await claimItems(tx, claimRequest(jobId, { maxItems: 6 }));
+      expect(made!.ranges).toEqual([
+        [0, 3],
+        [10, 13],
+      ]);
+      expect(await claimed(jobId)).toBe('{[20,23),[30,33)}');
+    });
+  });
 });
 
 // Gathering would merge the halves of a crashed lease again, and the culprit would never be isolated.

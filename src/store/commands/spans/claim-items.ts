@@ -9,6 +9,14 @@ import { type ClaimedItem, inputLines, parseInputLines } from './claimed-inputs.
 // other.
 const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
 
+// Waiting spans that can be claimed together with the head.
+const LIKE_HEAD = `s.job_id = $1 and s.phase = $2 and ${WANTED} and s.ready_at <= now()
+        and s.span_id <> (select span_id from head)
+        and s.priority = (select priority from head)
+        and s.attempt = (select attempt from head) and s.failures = (select failures from head)
+        and s.crashes = (select crashes from head)
+        and s.generation = (select generation from head)`;
+
 // The claim: one statement and one round trip, inputs included, for any number of items. It returns one row, the
 // lease.
 //
@@ -61,18 +69,26 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       limit 1
     ),
     -- If the head has fewer items than requested: further spans with the same attempt, failures and crashes, as
-    -- retries have.
+    -- retries have. Only as many as needed, because other claims find nothing in a locked span.
     more as materialized (
       select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
       from spans s
-      where s.job_id = $1 and s.phase = $2 and ${WANTED} and s.ready_at <= now()
-        and s.span_id <> (select span_id from head)
-        and s.priority = (select priority from head)
-        and s.attempt = (select attempt from head) and s.failures = (select failures from head)
-        and s.crashes = (select crashes from head)
-        and s.generation = (select generation from head)
+      where ${LIKE_HEAD}
       order by s.ready_at, s.span_id
-      limit (select case when item_count < $3::bigint and crashes <= 0 then 64 else 0 end from head)
+      limit (
+        select count(*)
+        from (
+          select coalesce(sum(s.item_count) over (order by s.ready_at, s.span_id rows between unbounded preceding and 1 preceding), 0) as before
+          from (
+            select s.item_count, s.ready_at, s.span_id
+            from spans s
+            where ${LIKE_HEAD}
+            order by s.ready_at, s.span_id
+            limit (select case when item_count < $3::bigint and crashes <= 0 then 64 else 0 end from head)
+          ) s
+        ) s
+        where s.before < $3::bigint - (select item_count from head)
+      )
       for update skip locked
     ),
     -- Head and further spans, each with the number of items before it.
