@@ -8,8 +8,11 @@ import { useTestDatabase } from '../../test/support/test-database.ts';
 import { writeWorkbook } from '../../test/support/workbook-writer.ts';
 import type { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { sweep } from '../engine/services/sweeper.ts';
 import { exportJob } from '../export/export-job.ts';
+import { newId } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
+import { claimIngest } from '../store/commands/jobs/ingest-lease.ts';
 import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
 import { readJob } from '../store/views/jobs/read-job.ts';
 import { definePipeline } from '../pipeline/define-pipeline.ts';
@@ -415,6 +418,23 @@ describe('an ingest that was interrupted', () => {
     expect(await resumeIngests(context, [products])).toBe(0);
     expect(await resumeIngests(context, [products, plain])).toBeGreaterThan(0);
     expect(await jobOf(jobId)).toMatchObject({ itemCount: 495, state: 'QUEUED' });
+  });
+
+  it('is reported by the sweep, unless it is young or a process reads it', async () => {
+    const { jobId, context } = await interrupted(3);
+    const isReported = async (): Promise<boolean> => {
+      let reported = false;
+      await sweep(context, { onAbandonedIngests: () => (reported = true) });
+      return reported;
+    };
+    await database.query("update jobs set created_at = now() + interval '1 minute' where sealed_at is null");
+    expect(await isReported()).toBe(false);
+    await database.query("update jobs set created_at = now() - interval '1 minute' where job_id = $1", [
+      jobId,
+    ]);
+    expect(await isReported()).toBe(true);
+    await claimIngest(context.db, jobId, newId(), 60_000);
+    expect(await isReported()).toBe(false);
   });
 
   it('is found although ten older ones cannot be read', async () => {

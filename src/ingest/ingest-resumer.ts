@@ -7,6 +7,9 @@ import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests
 import { ingestJob } from './ingest-job.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
+/** The sweep wakes the resumer. This interval only limits the damage if it does not. */
+const RESUME_MS = 10 * 60_000;
+
 export async function resumeIngests(
   context: EngineContext,
   pipelines: readonly Pipeline[],
@@ -38,7 +41,7 @@ export function createIngestResumer(
 ): PeriodicService {
   return new PeriodicService({
     name: 'ingest resumer',
-    intervalMs: context.settings.sweepMs,
+    intervalMs: RESUME_MS,
     events: context.events,
     work: () => resumeIngests(context, pipelines, signal),
   });

@@ -89,6 +89,20 @@ describe('a periodic service', () => {
     expect(work).not.toHaveBeenCalled();
   });
 
+  it('runs a round when it is woken, and another if it is woken during the round', async () => {
+    const { service, work, rounds, roundBegins } = controlledService(3_600_000);
+    service.start();
+    service.wake();
+    await roundBegins(1);
+    service.wake();
+    rounds[0]!.end();
+    await roundBegins(2);
+    rounds[1]!.end();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(work).toHaveBeenCalledTimes(2);
+    await service.stop();
+  });
+
   it('runs one loop even if it is started twice', async () => {
     const { service, work, rounds, roundBegins } = controlledService();
     service.start();

@@ -10,6 +10,7 @@ export class PeriodicService {
   readonly #intervalMs: number;
   readonly #events: Events;
   #stopping: AbortController | null = null;
+  #wake = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: { name: string; intervalMs: number; events: Events; work: () => Promise<unknown> }) {
@@ -31,17 +32,25 @@ export class PeriodicService {
     if (this.#stopping) return;
     const stopping = new AbortController();
     this.#stopping = stopping;
+    this.#wake = new AbortController();
     this.#loop = (async () => {
       while (!stopping.signal.aborted) {
         // Jitter, so that processes started together do not poll at the same moment.
-        await waitMs(this.#intervalMs * (0.75 + randomFraction() * 0.5), stopping.signal);
+        await waitMs(this.#intervalMs * (0.75 + randomFraction() * 0.5), this.#wake.signal);
+        this.#wake = new AbortController();
         if (!stopping.signal.aborted) await this.runOnce();
       }
     })();
   }
 
+  /** Starts the next round now, or after the current one. */
+  wake(): void {
+    this.#wake.abort();
+  }
+
   async stop(): Promise<void> {
     this.#stopping?.abort();
+    this.wake();
     await this.#loop;
     this.#stopping = null;
   }

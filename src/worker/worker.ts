@@ -138,7 +138,7 @@ export class RowmillWorker {
     });
     const { signal } = this.#stopIngest;
     this.#services = [
-      ...(only ? [] : createSharedServices(this.#control, pipelines, signal, log)),
+      ...(only ? [] : createSharedServices(this.#connections, pipelines, signal, log)),
       ...createOwnServices(this.#control, this.#leases, () => this.#register()),
       this.#limits.service,
     ];

@@ -97,8 +97,9 @@ describe('the login of workers', () => {
       const rows = Array.from({ length: 50 }, (_, n) => ({ n }));
       const summary = await rowmill.whenFinished(await rowmill.submit(pipeline, rows));
       expect(summary.counts).toMatchObject({ DONE: 45, ERROR: 5 });
+      const control = contextOf(rowmill);
       const services = createSharedServices(
-        contextOf(rowmill),
+        { control, claims: control },
         [pipeline],
         new AbortController().signal,
         silentLogger,

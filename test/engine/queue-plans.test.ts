@@ -165,7 +165,8 @@ const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executo
   ],
   ['the count of suspects', 'flush', 10, (db) => countSuspects(db, jobId)],
   // One job is open; the number of finished jobs does not matter.
-  ['the query of a sweep', 'control', 1, byKey((db) => findOverdue(db))],
+  ['the query of a sweep', 'control', 1, byKey((db) => findOverdue(db, 0))],
+  ['the query of a sweep by a worker', 'flush', 1, (db) => findOverdue(db, 0)],
 ];
 
 beforeAll(async () => {

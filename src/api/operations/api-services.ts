@@ -12,9 +12,10 @@ export class ApiServices {
   readonly #services: PeriodicService[];
 
   constructor({ engine, pipelines }: ApiContext) {
+    const ingestResumer = createIngestResumer(engine, pipelines, this.#stopping.signal);
     this.#services = [
-      createSweeper(engine),
-      createIngestResumer(engine, pipelines, this.#stopping.signal),
+      createSweeper(engine, { onAbandonedIngests: () => ingestResumer.wake() }),
+      ingestResumer,
       createExportRunner(engine, this.#stopping.signal),
       createUploadPruner(engine),
       createJobRemover(engine, this.#stopping.signal),

@@ -11,7 +11,7 @@ import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;
 /** Pipelines without callbacks only delete those that an earlier version left. */
-const IDLE_LOOK_MS = 10_000;
+const IDLE_LOOK_MS = 60_000;
 
 export async function runCallbacks(
   context: EngineContext,

@@ -1,5 +1,5 @@
 // Samples the limits and use of each resource at a slow rate, for charts, and deletes samples older than a day. Every
-// worker does it; one row per step and key is kept.
+// worker with resources does it; one row per step and key is kept.
 import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import {
@@ -12,6 +12,8 @@ import { controlOptions } from '../limits/sync-resources.ts';
 
 /** Four samples a minute, so a resource has at most 5,760 rows. */
 export const RESOURCE_SAMPLE_MS = 15_000;
+/** For a process without resources, in case the processes that have them are gone. */
+const IDLE_INTERVAL_MS = 10 * 60_000;
 export const RESOURCE_SAMPLES_KEEP_MS = 24 * 60 * 60_000;
 /** Keys per step: a large crawl has more hosts than a chart can show. */
 const KEYS_MAX = 200;
@@ -32,10 +34,10 @@ export async function sampleResources({ db, settings }: EngineContext): Promise<
   await pruneResourceSamples(db, RESOURCE_SAMPLES_KEEP_MS, PRUNE_AT_ONCE);
 }
 
-export function createResourceSampler(context: EngineContext): PeriodicService {
+export function createResourceSampler(context: EngineContext, hasResources: boolean): PeriodicService {
   return new PeriodicService({
     name: 'resource sampler',
-    intervalMs: RESOURCE_SAMPLE_MS,
+    intervalMs: hasResources ? RESOURCE_SAMPLE_MS : IDLE_INTERVAL_MS,
     events: context.events,
     work: () => sampleResources(context),
   });

@@ -1,7 +1,9 @@
-// The backstop: finds expired leases, and jobs whose finishing was interrupted by a crash. Every process may run it.
+// The backstop: finds expired leases, and jobs whose ingest or finishing was interrupted by a crash. Every process may
+// run it.
+import type { Executor } from '../../platform/database.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
-import { findOverdue } from '../../store/views/jobs/find-overdue.ts';
+import { findOverdue, type Overdue } from '../../store/views/jobs/find-overdue.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { rescueLeases } from '../flush/rescue-leases.ts';
@@ -9,11 +11,24 @@ import { cancelRest } from '../jobs/cancel-job.ts';
 import { finalizeIfComplete } from '../jobs/finalize-if-complete.ts';
 import { finalizeJob } from '../jobs/finalize-job.ts';
 
-export async function sweep(context: EngineContext): Promise<void> {
-  const overdue = await context.db.transaction(async (tx) => {
-    await planByKey(tx);
-    return findOverdue(tx);
-  });
+export interface SweepOptions {
+  /** Connections with keyed access, which need no transaction for it: the query is the only statement of most sweeps. */
+  keyed?: Executor;
+  /** Runs when files wait for a process that continues to read them. */
+  onAbandonedIngests?: () => void;
+}
+
+export async function sweep(context: EngineContext, options: SweepOptions = {}): Promise<void> {
+  const { db, settings } = context;
+  const { keyed, onAbandonedIngests } = options;
+  const find = (executor: Executor): Promise<Overdue> => findOverdue(executor, settings.ingestLeaseMs);
+  const overdue = keyed
+    ? await find(keyed)
+    : await db.transaction(async (tx) => {
+        await planByKey(tx);
+        return find(tx);
+      });
+  if (overdue.hasAbandonedIngests) onAbandonedIngests?.();
   const failures: unknown[] = [];
   const attempt = (work: Promise<unknown>): Promise<unknown> => work.catch((error) => failures.push(error));
   if (overdue.expired) await attempt(rescueLeases(context));
@@ -32,11 +47,11 @@ export async function sweepJob(context: EngineContext, jobId: string): Promise<v
   else if (job?.state === 'FINALIZING') await finalizeJob(context, jobId);
 }
 
-export function createSweeper(context: EngineContext): PeriodicService {
+export function createSweeper(context: EngineContext, options: SweepOptions): PeriodicService {
   return new PeriodicService({
     name: 'sweeper',
     intervalMs: context.settings.sweepMs,
     events: context.events,
-    work: () => sweep(context),
+    work: () => sweep(context, options),
   });
 }

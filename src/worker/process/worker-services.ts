@@ -15,6 +15,7 @@ import { PeriodicService } from '../../platform/periodic-service.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { HeldLeases } from '../leases/held-leases.ts';
 import { obeyControl } from './obey-control.ts';
+import type { WorkerConnections } from './worker-connections.ts';
 
 /** Services for the leases this worker holds, and its heartbeat. */
 export function createOwnServices(
@@ -42,13 +43,14 @@ export function createOwnServices(
 
 /** Services for all jobs, run by every unrestricted worker. */
 export function createSharedServices(
-  context: EngineContext,
+  { claims, control: context }: Pick<WorkerConnections, 'claims' | 'control'>,
   pipelines: Pipeline[],
   stopping: AbortSignal,
   log: Logger,
 ): PeriodicService[] {
+  const ingestResumer = createIngestResumer(context, pipelines, stopping);
   return [
-    createSweeper(context),
+    createSweeper(context, { keyed: claims.db, onAbandonedIngests: () => ingestResumer.wake() }),
     createLedgerFolder(context),
     createCounterFolder(
       context,
@@ -56,8 +58,11 @@ export function createSharedServices(
     ),
     createBlobCollector(context),
     createIdleResources(context),
-    createResourceSampler(context),
-    createIngestResumer(context, pipelines, stopping),
+    createResourceSampler(
+      context,
+      pipelines.some(({ resources }) => Object.keys(resources).length > 0),
+    ),
+    ingestResumer,
     createCallbackRunner(context, pipelines, log, stopping),
     createEventPruner(context, { deliveries: false }),
   ];

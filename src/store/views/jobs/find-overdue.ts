@@ -1,14 +1,16 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { COMPLETABLE } from '../../job-states.ts';
 import { FINALIZE_LEASE } from '../../lease.ts';
+import { isAbandonedIngest } from './find-abandoned-ingests.ts';
 
-// The work of a sweep, in one statement: whether there are expired leases, and which jobs are complete but not
-// finished. The result is a hint; the commands that follow check everything again.
+// The work of a sweep, in one statement: whether there are expired leases and abandoned files, and which jobs are
+// complete but not finished. The result is a hint; the commands that follow check everything again.
 const FIND_OVERDUE: Statement = {
   name: 'find-overdue',
   text: `
     select
       exists (select 1 from spans where worker_id is not null and expires_at <= now()) as expired,
+      exists (select 1 from jobs where ${isAbandonedIngest('$1')}) as "hasAbandonedIngests",
       array(
         select j.job_id from jobs j
         where j.state in ${COMPLETABLE} and j.sealed_at is not null
@@ -25,11 +27,12 @@ const FIND_OVERDUE: Statement = {
 
 export interface Overdue {
   expired: boolean;
+  hasAbandonedIngests: boolean;
   complete: string[];
   cancelling: string[];
   finalizing: string[];
 }
 
-export async function findOverdue(db: Executor): Promise<Overdue> {
-  return (await db.run<Overdue & Record<string, unknown>>(FIND_OVERDUE)).rows[0]!;
+export async function findOverdue(db: Executor, ingestLeaseMs: number): Promise<Overdue> {
+  return (await db.run<Overdue & Record<string, unknown>>(FIND_OVERDUE, [ingestLeaseMs])).rows[0]!;
 }
