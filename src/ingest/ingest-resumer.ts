@@ -7,7 +7,7 @@ import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests
 import { ingestJob } from './ingest-job.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
-/** The sweep wakes the resumer. This interval only limits the damage if it does not. */
+/** The sweep wakes the resumer when a file is abandoned, so its own interval hardly matters. */
 const RESUME_MS = 10 * 60_000;
 
 export async function resumeIngests(

@@ -109,7 +109,7 @@ export const NUMBER_SETTINGS = {
     default: 5000,
     min: 50,
     max: 600_000,
-    why: 'Interval of the sweep for expired leases and for jobs that are due to finish.',
+    why: 'Interval of the sweep for expired leases, interrupted ingests and jobs that are due to finish.',
   },
   controlLookMs: {
     default: 250,

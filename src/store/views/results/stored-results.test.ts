@@ -70,7 +70,7 @@ const READS: [string, number, number, (db: Executor) => Promise<unknown>][] = [
     (db) => listRows(db, { ...list, jobId, fromSeq: 60_000, toSeq: 70_000, searchHint: 'xyz' }, 'asc'),
   ],
   ['a page of live rows', 3, 6000, (db) => liveRowsPage(db, { ...live, ...window, jobId })],
-  ['the difference of two runs', 500, 3_000_000, (db) => compareGenerations(db, jobId, 2)],
+  ['the difference of two runs', 1000, 3_000_000, (db) => compareGenerations(db, jobId, 2)],
 ];
 
 describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
