@@ -75,6 +75,21 @@ describe('the migrations of Rowmill', () => {
     await checkMigrated(url);
   });
 
+  it('keep the results of a database from before they were stored in blocks', async () => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    for (const { name, text, version } of readMigrations())
+      if (version < 45) addMigration(`${name}.sql`, text);
+    await migrate(url, folder);
+    await query(`insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result, error, signature, cost)
+      select '00000000-0000-7000-8000-000000000001', n, 1, 0, 2, case when n % 7 = 0 then 'ERROR' else 'DONE' end::item_status, n,
+        jsonb_build_object('n', n), case when n % 7 = 0 then 'no answer' end, null, 0.5 from generate_series(0, 999) as n`);
+    const before = await query('select * from results order by seq');
+    await migrate(url);
+    expect(await query('select * from results order by seq')).toEqual(before);
+    expect(await query('select count(*)::int as n from result_rows')).toEqual([{ n: 1000 }]);
+  });
+
   // Several rounds, each on an empty database, because the step at which the five meet is random.
   it.each([1, 2, 3, 4])('are applied once when five processes start at the same time (%d)', async () => {
     const reports = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
