@@ -28,8 +28,8 @@ const MUTATIONS = [
   {
     name: 'ending a block of results at an item whose result comes later',
     file: 'src/engine/flush/result-blocks.ts',
-    from: 'outcome.seq !== this.#nextSeq || isFull',
-    to: 'outcome.seq < this.#nextSeq || isFull',
+    from: 'seq !== this.#nextSeq || isFull',
+    to: 'seq < this.#nextSeq || isFull',
     tests: ['src/engine/flush/result-blocks.test.ts'],
   },
   {

@@ -86,10 +86,6 @@ export async function flushOutcomes(
   batch: FlushBatch,
   isRetry: boolean,
 ): Promise<FlushReport> {
-  const counters = await countersOf(
-    context.db,
-    batch.leases.flatMap((lease) => lease.outcomes),
-  );
   const takesBack = await countedBefore(context.db, batch.jobId, batch.generation);
   const leases = batch.leases.map((lease) => {
     const recorded = rangesOf(lease.outcomes.map(({ seq }) => seq));
@@ -98,6 +94,7 @@ export async function flushOutcomes(
   // Almost always, all leases are still held.
   const contents = new FlushContents(batch, takesBack);
   for (const lease of batch.leases) contents.add(lease);
+  const counters = await countersOf(context.db, contents.counted);
   const report =
     (!isRetry && contents.isPlain && (await recordPlain(context, batch, leases, contents))) ||
     (await context.db.transaction(

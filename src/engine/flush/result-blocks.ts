@@ -19,79 +19,87 @@ export class ResultBlocks {
   readonly rows: RecordedOutcome[] = [];
   readonly #attempt: number;
   readonly #withCost: boolean;
-  /** The open block: outcomes of neighbouring items, the last of which is DONE. */
-  #open: RecordedOutcome[] = [];
-  /** Ended items behind it, which belong to the block only if a DONE item follows. */
-  #behind: RecordedOutcome[] = [];
-  #length = 0;
+  /** The lines of the open block. */
+  #done: RecordedOutcome[] = [];
+  #lines = '';
+  #handlerMs = '';
+  #costs = '';
+  #firstSeq = 0;
+  /** Seqs from the first to the last line. */
+  #seqs = 0;
+  /** Ended items behind the last line, which belong to the block only if another line follows. */
+  #behind = 0;
   #nextSeq = -1;
 
   constructor(outcomes: readonly RecordedOutcome[], attempt: number, withCost: boolean) {
     this.#attempt = attempt;
     this.#withCost = withCost;
-    for (const outcome of inOrder(outcomes)) this.#add(outcome);
+    for (const outcome of inOrder(outcomes)) if (outcome.kind === 'terminal') this.#add(outcome);
     this.#close();
   }
 
   #add(outcome: RecordedOutcome): void {
-    if (outcome.kind !== 'terminal') return;
-    const length = lineLength(outcome);
+    const { seq, handlerMs, cost } = outcome;
+    const line = lineOf(outcome);
     const isFull =
-      this.#open.length + this.#behind.length >= BLOCK.seqs || this.#length + length > BLOCK.length;
-    if (outcome.seq !== this.#nextSeq || isFull) this.#close();
-    this.#nextSeq = outcome.seq + 1;
-    if (isLine(outcome)) {
-      for (const ended of this.#behind.splice(0)) this.#open.push(ended);
-      this.#open.push(outcome);
-      this.#length += length;
-    } else {
-      if (this.#open.length > 0) this.#behind.push(outcome);
+      this.#seqs + this.#behind >= BLOCK.seqs || this.#lines.length + (line?.length ?? 0) > BLOCK.length;
+    if (seq !== this.#nextSeq || isFull) this.#close();
+    this.#nextSeq = seq + 1;
+    if (line === null) {
+      if (this.#seqs > 0) this.#behind += 1;
       if (outcome.status === 'DONE') this.rows.push(outcome);
+      return;
     }
+    if (this.#seqs === 0) this.#firstSeq = seq;
+    this.#fillUp();
+    this.#seqs += 1;
+    this.#done.push(outcome);
+    this.#lines += `${line}\n`;
+    this.#handlerMs += `${Math.round(handlerMs * 10) / 10},`;
+    if (this.#withCost) this.#costs += `${cost ?? 'null'},`;
+  }
+
+  /** Adds an empty line for each item behind the last line. */
+  #fillUp(): void {
+    const count = this.#behind;
+    if (count === 0) return;
+    this.#behind = 0;
+    this.#seqs += count;
+    this.#lines += '\n'.repeat(count);
+    this.#handlerMs += 'null,'.repeat(count);
+    if (this.#withCost) this.#costs += 'null,'.repeat(count);
   }
 
   #close(): void {
-    const outcomes = this.#open;
-    this.#open = [];
-    this.#behind = [];
-    this.#length = 0;
-    const done = outcomes.filter(isLine);
-    if (done.length < FEWEST) this.rows.push(...done);
-    else this.blocks.push(this.#blockOf(outcomes, done.length));
-  }
-
-  #blockOf(outcomes: readonly RecordedOutcome[], itemCount: number): ResultBlock {
-    let lines = '';
-    let handlerMs = '';
-    let costs = '';
-    for (const outcome of outcomes) {
-      lines += isLine(outcome) ? `${outcome.json ?? NO_RESULT}\n` : '\n';
-      handlerMs += `${isLine(outcome) ? Math.round(outcome.handlerMs * 10) / 10 : 'null'},`;
-      if (this.#withCost) costs += `${isLine(outcome) ? (outcome.cost ?? 'null') : 'null'},`;
-    }
-    const firstSeq = outcomes[0]!.seq;
-    return {
-      firstSeq,
-      upto: firstSeq + outcomes.length,
-      attempt: this.#attempt,
-      itemCount,
-      lines: lines.slice(0, -1),
-      handlerMs: `{${handlerMs.slice(0, -1)}}`,
-      costs: costs && `{${costs.slice(0, -1)}}`,
-    };
+    const itemCount = this.#done.length;
+    if (itemCount < FEWEST) this.rows.push(...this.#done);
+    else
+      this.blocks.push({
+        firstSeq: this.#firstSeq,
+        upto: this.#firstSeq + this.#seqs,
+        attempt: this.#attempt,
+        itemCount,
+        lines: this.#lines.slice(0, -1),
+        handlerMs: `{${this.#handlerMs.slice(0, -1)}}`,
+        costs: this.#costs && `{${this.#costs.slice(0, -1)}}`,
+      });
+    this.#done = [];
+    this.#lines = '';
+    this.#handlerMs = '';
+    this.#costs = '';
+    this.#seqs = 0;
+    this.#behind = 0;
   }
 }
 
 /**
- * True if it is DONE, short, and without an escaped character. jsonb refuses some of those characters, and a flush can
- * still record the item as failed, while a read of the block could only fail.
+ * Null unless the outcome is DONE, short, and without an escaped character. jsonb refuses some of those characters, and a
+ * flush can still record the item as failed, while a read of the block could only fail.
  */
-function isLine({ status, json }: RecordedOutcome): boolean {
-  return status === 'DONE' && (json === null || (json.length <= LINE_LENGTH && !json.includes('\\u')));
-}
-
-function lineLength(outcome: RecordedOutcome): number {
-  return isLine(outcome) ? (outcome.json?.length ?? 1) + 1 : 1;
+function lineOf({ status, json }: RecordedOutcome): string | null {
+  if (status !== 'DONE') return null;
+  if (json === null) return NO_RESULT;
+  return json.length <= LINE_LENGTH && !json.includes('\\u') ? json : null;
 }
 
 /** Most leases record their outcomes in the order of their items. */
