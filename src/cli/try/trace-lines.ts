@@ -94,10 +94,13 @@ export function userFrames(stack: readonly string[]): string[] {
 
 /** Relative to the working directory, and without the column, which refers to the compiled text. */
 function shortFrame(frame: string): string {
-  return frame.replace(/(\(?)([^\s()]+):(\d+):\d+(\)?)$/, (_, open: string, file: string, line, close) => {
-    const near = relative(process.cwd(), file);
-    return `${open}${near.startsWith('..') ? file : near}:${line}${close}`;
-  });
+  const start = Math.max(frame.lastIndexOf('('), frame.lastIndexOf(' ')) + 1;
+  const [column, line, ...path] = frame.slice(start).split(':').toReversed();
+  if (line === undefined || path.length === 0) return frame;
+  const file = path.toReversed().join(':');
+  const near = relative(process.cwd(), file);
+  const close = column!.endsWith(')') ? ')' : '';
+  return `${frame.slice(0, start)}${near.startsWith('..') ? file : near}:${line}${close}`;
 }
 
 function nextStep(

@@ -20,11 +20,8 @@ export class KnownColumns {
     if (value === null || value === undefined) return undefined;
     // More keys than the bound are known: further keys get no column, and the job already records that.
     if (this.#names.size > this.#maxColumns) return undefined;
-    if (typeof value !== 'object' || Array.isArray(value))
-      return this.#names.has(WHOLE_RESULT) ? undefined : [WHOLE_RESULT];
-    // Without `Object.keys`, whose array would be garbage for almost every result.
-    for (const name in value)
-      if (!this.#names.has(name) && Object.hasOwn(value, name)) return Object.keys(value);
+    const names = typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [WHOLE_RESULT];
+    for (const name of names) if (!this.#names.has(name)) return names;
     return undefined;
   }
 
