@@ -57,7 +57,7 @@ const window = { fromSeq: 60_250, toSeq: 60_300 };
 const list = { generation: 2, statuses: null, phase: null, searchHint: null, limit: 50 };
 const live = { generation: 2, statuses: null, after: null, byTime: false, backwards: false, limit: 50 };
 
-/** What is read, the most blocks and the most rows of all nodes. */
+/** Each read with its limits: blocks that it may read, and rows of all nodes of its plan. */
 const READS: [string, number, number, (db: Executor) => Promise<unknown>][] = [
   ['an item', 6, 60, (db) => readItem(db, jobId, 2, 60_250)],
   ['costs of two items', 12, 60, (db) => readItemCosts(db, jobId, [60_250, 3])],
