@@ -1,4 +1,6 @@
 // One row on the command line: tried from an argument, a file and a job, as a fixture, and promoted to a run.
+
+import { execFile } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -12,7 +14,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RowTrace } from '../../src/cli/try/row-trace.ts';
@@ -269,7 +270,7 @@ describe('a row of a job', () => {
     await database.query(`update items set input = '{"sku":"hang"}' where job_id = $1 and seq = 0`, [jobId]);
     const before = await contents();
     const temporary = join(folder, 'temporary');
-    mkdirSync(temporary);
+    mkdirSync(temporary, { recursive: true });
     const hanging = new Promise<void>((resolve) => {
       const watcher = watch(folder, (_, name) => {
         if (name !== 'hanging') return;
@@ -280,11 +281,15 @@ describe('a row of a job', () => {
     const where = { folder, databaseUrl: database.url, environment: { TMPDIR: temporary } };
     const { child, ended } = startCommand(where, ['try', PRICES, '--from', jobId, '--row', '1']);
     await hanging;
-    expect(
-      await database.query(
-        'select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-      ),
-    ).toEqual([]);
+    // The command has closed its connections; the server ends their processes soon after.
+    await expect
+      .poll(() =>
+        database.query(
+          `select pid from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+        ),
+      )
+      .toEqual([]);
     child.kill('SIGKILL');
     await ended;
     expect(readdirSync(temporary).filter((name) => name.startsWith('rowmill'))).toEqual([]);
