@@ -21,10 +21,13 @@ test('another process with the same pid is not mistaken for it', () => {
 });
 
 test.runIf(process.platform === 'linux')('a zombie counts as dead although its pid exists', async () => {
-  // The shell starts a child and then becomes a sleep, which never waits for it.
-  const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60']);
+  // The shell starts a child and then becomes a sleep, which never waits for it. The child is killed after that,
+  // because the shell itself would wait for a child that ends earlier.
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60']);
   const [line] = (await once(parent.stdout.setEncoding('utf8'), 'data')) as [string];
   const pid = Number(line);
+  while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'sleep\n');
+  process.kill(pid, 'SIGKILL');
   while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '));
   expect(pidExists(pid)).toBe(true);
   expect(identifyProcess(pid)).toBeNull();
