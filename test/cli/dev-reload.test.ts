@@ -166,6 +166,21 @@ test('new rows run the changed code, and a running call finishes on the earlier 
   expect(await ended).toBe(0);
 });
 
+test('Ctrl-C gives a call on earlier code no more than drainMs, and its row runs again', async () => {
+  const first = await startDev('--set', 'drainMs=100');
+  const waitFor = join(folder, 'go');
+  const slow = await submit(first.url, [{ waitFor }]);
+  await expect.poll(() => existsSync(`${waitFor}.started`)).toBe(true);
+  write('lib/far.ts', `export const word = 'second';`);
+  await first.prints(/Reloaded/);
+  first.child.kill('SIGINT');
+  expect(await first.ended).toBe(0);
+  expect(await workersOfPipeline()).toBe(0);
+  writeFileSync(waitFor, '');
+  const second = await startDev();
+  expect(await resultsOf(second.url, slow)).toBe('word\nsecond\n');
+});
+
 test('a change that does not load is reported, and the earlier code runs until it is corrected', async () => {
   const { url, prints, stderr } = await startDev();
   write('lib/far.ts', `export const word = ;`);
