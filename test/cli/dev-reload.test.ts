@@ -218,6 +218,33 @@ test('the API uses the changed definition, and a file that an editor replaces is
   expect(await wordOf(url)).toBe('word\nfirst\n');
 });
 
+test('JavaScript modules are reloaded, also those that a module of JavaScript imports', async () => {
+  write('package.json', '{ "type": "module" }');
+  write('rowmill.config.js', `export default { pipelines: ['pipeline.mjs'] };`);
+  rmSync(join(folder, 'rowmill.config.ts'));
+  const text = (label: string): string => `import { definePipeline } from '${library}';
+    import { word } from './lib/near.js';
+    export const words = definePipeline({ name: '${pipeline}', phases: [
+      { name: '${label}', run: () => ({ word }) } ] });`;
+  write('pipeline.mjs', text('one'));
+  write('lib/near.js', `export { word } from './far.js';`);
+  write('lib/far.js', `export const word = 'first';`);
+  const { url, prints } = await startDev();
+  write('lib/far.js', `export const word = 'second';`);
+  await prints(/Reloaded .*lib\/far\.js changed/);
+  expect(await wordOf(url)).toBe('word\nsecond\n');
+  write('lib/far.js', `export const word = ;`);
+  expect(await prints(/Reload failed/)).toContain('lib/far.js');
+  write('lib/far.js', `export const word = 'third';`);
+  await prints(/Reloaded/);
+  expect(await wordOf(url)).toBe('word\nthird\n');
+  // The API of this process has the new definition as well.
+  write('pipeline.mjs', text('two'));
+  await prints(/Reloaded/);
+  const { body } = await send(url, 'GET', '/api/pipelines');
+  expect(body.items).toMatchObject([{ name: pipeline, phases: [{ name: 'two' }] }]);
+});
+
 test('a changed rowmill.config.ts loads other modules, and a save without a change reloads nothing', async () => {
   const { url, prints, stderr } = await startDev();
   const earlier = pipeline;

@@ -3,6 +3,7 @@
 import type { RunningApi } from '../../api/start-api.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { contextOf, openRowmill } from '../../open-rowmill.ts';
+import { LoadedModules } from '../../pipeline/loaded-modules.ts';
 import { logForPeople } from '../../platform/logger.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { loadProject } from '../dev/load-project.ts';
@@ -25,12 +26,14 @@ export async function runDev(references: string[], options: DevOptions): Promise
   const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
   if (process.stderr.isTTY) logForPeople();
   const say = (line: string): void => console.error(line);
+  const loaded = new LoadedModules();
   const settings = await commandSettings(given);
   const project = await loadProject(references);
   const { pipelines, samples } = project;
   let api: RunningApi | undefined;
   const reloads = new ReloadLoop({
     references,
+    loaded,
     project,
     use: async (next) => {
       await workers.replace(next.modules);

@@ -2,7 +2,7 @@
 // stays in use until the next change.
 import { basename, relative } from 'node:path';
 import type { ReloadState } from '../../api/api-context.ts';
-import { forgetModules, loadedModules } from '../../pipeline/loaded-modules.ts';
+import type { LoadedModules } from '../../pipeline/loaded-modules.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { toRowmillError } from '../../platform/to-rowmill-error.ts';
 import { type Contents, differ, FileWatch, readContents } from './file-watch.ts';
@@ -10,6 +10,8 @@ import { loadProject, type Project } from './load-project.ts';
 
 export interface ReloadLoopOptions {
   references: readonly string[];
+  /** The modules of this process. */
+  loaded: LoadedModules;
   /** The project that is in use. */
   project: Project;
   /** Puts a newly loaded project to use, or throws and leaves the earlier one in use. */
@@ -29,7 +31,7 @@ export class ReloadLoop {
   constructor(options: ReloadLoopOptions) {
     this.#options = options;
     this.#fixed = options.project.fixed;
-    this.#loaded = readContents(loadedModules());
+    this.#loaded = readContents(options.loaded.files());
     this.#watch = new FileWatch((folder, error) =>
       options.say(`Changes in ${folder} are not noticed: ${error.message}`),
     );
@@ -55,13 +57,13 @@ export class ReloadLoop {
   }
 
   async #reload(now: Contents): Promise<void> {
-    const { references, use, say } = this.#options;
+    const { references, loaded, use, say } = this.#options;
     const startedMs = monotonicMs();
     const changed = [...now.keys()].filter((file) => this.#loaded.get(file) !== now.get(file));
     try {
-      forgetModules();
+      loaded.forget();
       const project = await loadProject(references);
-      this.#follow(now, loadedModules());
+      this.#follow(now, loaded.files());
       await use(project);
       this.#state = { count: this.#state.count + 1, error: null };
       const names = project.pipelines.map(({ name }) => name).join(', ');
@@ -71,7 +73,7 @@ export class ReloadLoop {
         say('Settings and sources have changed: restart rowmill dev to apply them');
       this.#fixed = project.fixed;
     } catch (cause) {
-      this.#follow(now, [...now.keys(), ...loadedModules()]);
+      this.#follow(now, [...now.keys(), ...loaded.files()]);
       const { message, hint } = toRowmillError(cause);
       if (message !== this.#state.error?.message || changed.length > 0)
         say(`Reload failed, the earlier code stays in use: ${message}${hint === '' ? '' : `\n  ${hint}`}`);
