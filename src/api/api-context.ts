@@ -12,6 +12,13 @@ import type { CursorSignature } from './answers/cursor-signature.ts';
 import type { EventHub } from './events/event-hub.ts';
 import type { Slots } from './requests/slots.ts';
 
+export interface ReloadState {
+  /** Successful reloads since the start. */
+  count: number;
+  /** Why the last reload failed; the earlier code is still in use. Null if it succeeded. */
+  error: { message: string; hint: string } | null;
+}
+
 export interface ApiContext {
   engine: EngineContext;
   /**
@@ -27,6 +34,8 @@ export interface ApiContext {
   sources: readonly SourceConfig[];
   /** Files that the page offers for a first job: paths. */
   samples: readonly string[];
+  /** Reloads of `rowmill dev`; null if this server does not reload its pipelines. */
+  reload: ReloadState | null;
   /** Work that continues after its request was answered. */
   background: BackgroundWork;
   /** Work in flight in this process, per caller or per owner. */

@@ -83,6 +83,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     streams,
     sources,
     samples,
+    reload: null,
     background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
     slots: {
       uploads: new Slots(),

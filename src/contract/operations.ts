@@ -274,6 +274,13 @@ export const operationRoutes = defineRoutes({
         limits: z.record(z.string(), z.number()),
         /** Names of sample files, of `rowmill dev`; older servers leave them out. */
         samples: z.array(z.string()).optional(),
+        /** Reloads of `rowmill dev`, and why the last one failed; other servers leave it out. */
+        reload: z
+          .object({
+            count: z.number(),
+            error: z.object({ message: z.string(), hint: z.string() }).nullable(),
+          })
+          .optional(),
       }),
     },
   },

@@ -34,15 +34,16 @@ export async function resumeIngests(
   return sealed;
 }
 
+/** `pipelines` returns the current ones, because `rowmill dev` replaces them. */
 export function createIngestResumer(
   context: EngineContext,
-  pipelines: readonly Pipeline[],
+  pipelines: () => readonly Pipeline[],
   signal: AbortSignal,
 ): PeriodicService {
   return new PeriodicService({
     name: 'ingest resumer',
     intervalMs: RESUME_MS,
     events: context.events,
-    work: () => resumeIngests(context, pipelines, signal),
+    work: () => resumeIngests(context, pipelines(), signal),
   });
 }

@@ -84,6 +84,10 @@ export class RowmillWorker {
   readonly #loops: ClaimLoops;
   readonly #listener: WorkListener | null;
   readonly #services: PeriodicService[];
+  /** Aborted when running items have had their time to finish. */
+  readonly #drained = new AbortController();
+  /** Aborted at the end of `stop`. */
+  readonly #left = new AbortController();
   #stopped: Promise<StopReport> | null = null;
 
   constructor(options: WorkerOptions) {
@@ -267,11 +271,16 @@ export class RowmillWorker {
   /**
    * Stops claiming, finishes or aborts running items, flushes, gives items back and unregisters, in this order. Running
    * items get `drainMs`, the remaining steps as long again. Then connections that do not answer are destroyed, and
-   * unwritten outcomes are reported.
+   * unwritten outcomes are reported. A later call with a shorter `drainMs` shortens the time.
    */
   async stop(options: { drainMs?: number } = {}): Promise<StopReport> {
     const drainMs = options.drainMs ?? this.settings.drainMs;
-    this.#stopped ??= this.#leave(drainMs);
+    const { signal } = this.#left;
+    void waitMs(drainMs, signal).then(() => this.#drained.abort());
+    void waitMs(drainMs + Math.max(drainMs, MIN_FLUSH_MS), signal).then(() => {
+      if (!signal.aborted) this.#cutConnections();
+    });
+    this.#stopped ??= this.#leave();
     return this.#stopped;
   }
 
@@ -299,15 +308,13 @@ export class RowmillWorker {
     this.#finder.hint();
   }
 
-  async #leave(drainMs: number): Promise<StopReport> {
-    const deadline = setTimeout(() => this.#cutConnections(), drainMs + Math.max(drainMs, MIN_FLUSH_MS));
+  async #leave(): Promise<StopReport> {
     this.#zombies.stop();
     this.#loops.stop();
     this.#stopIngest.abort();
     this.#leases.giveBackUnstarted(this.#leases.all());
-    const idle = new AbortController();
-    const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
-    await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
+    void Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => this.#drained.abort());
+    await whenAborted(this.#drained.signal);
     for (const pool of this.#pools) pool.abandonRunning(null, new Error('the worker is stopping'));
     await this.#loops.whenStopped();
     await this.#limits.giveBack();
@@ -323,7 +330,7 @@ export class RowmillWorker {
     this.#limits.stop();
     await this.#closeConnections();
     await this.#blobs.close();
-    clearTimeout(deadline);
+    this.#left.abort();
     if (!this.#options.only)
       this.events.emit('worker.stopped', {
         workerId: this.workerId,
@@ -367,4 +374,11 @@ export class RowmillWorker {
       pressure: this.#loops.isAlone ? RUNS_ONE_ALONE : this.#limits.pressure,
     });
   }
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ReloadState } from '../../src/api/api-context.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -59,6 +60,29 @@ test('a sample file of the project is one click away from its preview', async ()
   await page.getByRole('heading', { name }).waitFor();
   expectNoComplaints(complaints);
   rmSync(folder, { recursive: true });
+});
+
+test('a failed reload of rowmill dev is shown on the page until it is corrected', async () => {
+  const api = await startTestApi(database.url, { pipelines: [prices] });
+  const reloadBecomes = (reload: ReloadState): void => void Object.assign(api.context, { reload });
+  reloadBecomes({ count: 0, error: null });
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/new`);
+  await page.getByText('lookup').first().waitFor();
+  const error = {
+    message: 'pipeline.ts is not valid TypeScript at line 3',
+    hint: 'Correct the syntax there.',
+  };
+  reloadBecomes({ count: 0, error });
+  await page.getByText(`Reload failed, the earlier code stays in use: ${error.message}`).waitFor();
+  await page.getByText(error.hint).waitFor();
+  await expectAccessible(page);
+  const changed = definePipeline({ name: 'prices', phases: [{ name: 'corrected', run: () => ({}) }] });
+  Object.assign(api.context, { pipelines: [changed] });
+  reloadBecomes({ count: 1, error: null });
+  await page.getByText('Reload failed').waitFor({ state: 'detached' });
+  await page.getByText('corrected').first().waitFor();
+  expectNoComplaints(complaints);
 });
 
 test('a job that no worker can run shows what it waits for and how to start a worker', async () => {

@@ -22,7 +22,7 @@ import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from '
 import { Toasts } from '../components/toasts.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { commandKey } from '../lib/command-key.ts';
-import { useConfiguration } from '../lib/configuration.ts';
+import { useConfiguration, useReloadError } from '../lib/configuration.ts';
 import { type LiveState, useLiveEvents, useLiveState } from '../lib/live.ts';
 import { usePermission } from '../lib/permission.ts';
 import { useSession, useSignOut } from '../lib/session.ts';
@@ -115,6 +115,7 @@ function Frame() {
       </nav>
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <LostNotice />
+        <ReloadNotice />
         <Outlet />
       </main>
       <Toasts />
@@ -177,6 +178,23 @@ function LostNotice() {
         <p className="bg-warn-soft px-4 py-2 text-warn">
           Can't reach the server. Numbers on this page are out of date.
         </p>
+      )}
+    </div>
+  );
+}
+
+/** A notice that changed code is not in use yet, because it does not load. */
+function ReloadNotice() {
+  const error = useReloadError();
+  return (
+    <div role="status" className="sticky top-0 z-30">
+      {error && (
+        <div className="bg-bad-soft px-4 py-2 text-bad">
+          <p className="font-medium break-words">
+            Reload failed, the earlier code stays in use: {error.message}
+          </p>
+          {error.hint !== '' && <p className="text-[13px]">{error.hint}</p>}
+        </div>
       )}
     </div>
   );

@@ -11,8 +11,9 @@ export class ApiServices {
   readonly #stopping = new AbortController();
   readonly #services: PeriodicService[];
 
-  constructor({ engine, pipelines }: ApiContext) {
-    const ingestResumer = createIngestResumer(engine, pipelines, this.#stopping.signal);
+  constructor(context: ApiContext) {
+    const { engine } = context;
+    const ingestResumer = createIngestResumer(engine, () => context.pipelines, this.#stopping.signal);
     this.#services = [
       createSweeper(engine, { onAbandonedIngests: () => ingestResumer.wake() }),
       ingestResumer,

@@ -94,7 +94,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   },
   getStats: async ({ actor, query, engine }, { reads }) =>
     readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),
-  getConfiguration: async ({ engine: { settings } }, { samples }) => ({
+  getConfiguration: async ({ engine: { settings } }, { samples, reload }) => ({
     version: VERSION,
     authentication: settings.authentication === 'none' ? 'none' : 'password',
     features: { pendingDashboard: settings.pendingDashboard === 'on' },
@@ -108,6 +108,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       sliceMaxMs: settings.sliceMaxMs,
     },
     samples: samples.map((path) => basename(path)),
+    ...(reload && { reload }),
   }),
   getSample: sendSample,
   listAudit: async ({ query }, { reads }) => {

@@ -1,7 +1,6 @@
 // rowmill worker: runs worker processes until stopped.
 import { contextOf, openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
 import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';
@@ -14,18 +13,7 @@ export interface WorkerCommandOptions extends ServerOptions {
   logLevel?: string;
 }
 
-/** Starts a service beside the workers. It starts first, so that a port in use starts no worker, and stops first. */
-export type StartBeside = (
-  databaseUrl: string,
-  pipelines: Pipeline[],
-  say: (line: string) => void,
-) => Promise<{ stop(): Promise<void> }>;
-
-export async function runWorkers(
-  references: string[],
-  options: WorkerCommandOptions,
-  startBeside?: StartBeside,
-): Promise<number> {
+export async function runWorkers(references: string[], options: WorkerCommandOptions): Promise<number> {
   const say = (line: string): void => console.error(line);
   const settings = await commandSettings(options);
   const { modules, pipelines } = await choosePipelines(references);
@@ -45,9 +33,7 @@ export async function runWorkers(
   const stop = listenForStop(() => {
     for (const worker of workers) worker.kill();
   }, say);
-  let beside: { stop(): Promise<void> } | undefined;
   try {
-    beside = await startBeside?.(server.url, pipelines, say);
     await Promise.all(workers.map((worker) => worker.start()));
     say(
       `${workers.length} worker ${workers.length === 1 ? 'process' : 'processes'} for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
@@ -57,15 +43,12 @@ export async function runWorkers(
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),
       );
-    await beside?.stop();
-    beside = undefined;
     const inOrder = await Promise.all(workers.map((worker) => worker.stop()));
     if (inOrder.every(Boolean)) return 0;
     say('Some results could not be stored: their rows will run again');
     return 1;
   } finally {
     for (const worker of workers) worker.kill();
-    await beside?.stop();
     stop.dispose();
     await rowmill.close();
     await server.stop();

@@ -143,7 +143,7 @@ export function defineProcessCommands(program: Command): void {
     .option('--open', 'Open the web page in the browser, if run on a terminal')
     .action(
       ending(async (references: string[], options) =>
-        (await import('../commands/server.ts')).runDev(references, options),
+        (await import('../commands/dev.ts')).runDev(references, options),
       ),
     );
 

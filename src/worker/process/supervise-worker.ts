@@ -28,6 +28,7 @@ export type ToChild =
 export type FromChild =
   | { kind: 'worker'; workerId: string }
   | { kind: 'started'; metricsUrl: string | null }
+  | { kind: 'leaving' }
   | { kind: 'failed'; code: string; message: string; hint: string };
 
 export interface SuperviseOptions {
@@ -66,6 +67,7 @@ export class SupervisedWorker {
   #leftInOrder = false;
   #stopDelay = new AbortController();
   #loop: Promise<void> = Promise.resolve();
+  #onLeaving: () => void = () => {};
   crashes = 0;
   /** Metrics URL of the current or last child. */
   metricsUrl: string | null = null;
@@ -84,7 +86,15 @@ export class SupervisedWorker {
     });
   }
 
-  /** True if the child shut down cleanly and all its outcomes were persisted. */
+  /** Begins a stop. Resolves as soon as the child starts no more calls; `stop` resolves when it has exited. */
+  async leave(drainMs: number): Promise<void> {
+    const leaving = new Promise<void>((resolve) => {
+      this.#onLeaving = resolve;
+    });
+    await Promise.race([leaving, this.stop(drainMs)]);
+  }
+
+  /** True if the child shut down cleanly and all its outcomes were persisted. A second call may shorten the drain. */
   async stop(drainMs?: number): Promise<boolean> {
     this.#stopping = true;
     this.#stopDelay.abort();
@@ -169,7 +179,8 @@ export class SupervisedWorker {
         this.metricsUrl = message.metricsUrl;
         isUp = true;
         onStarted();
-      } else if (message?.kind === 'failed' && !isUp) failure = toRowmillError(message);
+      } else if (message?.kind === 'leaving') this.#onLeaving();
+      else if (message?.kind === 'failed' && !isUp) failure = toRowmillError(message);
     });
     this.#send({
       kind: 'start',

@@ -33,10 +33,13 @@ async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void
   tell({ kind: 'started', metricsUrl: served?.url ?? null });
 }
 
+/** A second stop may shorten the drain of the first. */
 async function stop(drainMs?: number, code = 0): Promise<void> {
+  const stopped = worker?.stop(drainMs === undefined ? {} : { drainMs });
   if (stopping) return;
   stopping = true;
-  const report = await worker?.stop(drainMs === undefined ? {} : { drainMs });
+  tell({ kind: 'leaving' });
+  const report = await stopped;
   const unpersisted = report?.unpersisted.reduce((sum, left) => sum + left.items, 0) ?? 0;
   process.exit(unpersisted > 0 ? 3 : code);
 }

@@ -48,7 +48,7 @@ export function createSharedServices(
   stopping: AbortSignal,
   log: Logger,
 ): PeriodicService[] {
-  const ingestResumer = createIngestResumer(context, pipelines, stopping);
+  const ingestResumer = createIngestResumer(context, () => pipelines, stopping);
   return [
     createSweeper(context, { keyed: claims.db, onAbandonedIngests: () => ingestResumer.wake() }),
     createLedgerFolder(context),
