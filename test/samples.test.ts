@@ -133,7 +133,8 @@ describe('commands', () => {
   });
 
   it('that are wrong are noticed', () => {
-    expect(faultOf(['npx', 'rowmill', 'export', 'a', '--out', 'b'])).toBeNull();
+    expect(faultOf(['npx', 'rowmill', 'jobs', 'export', 'a', '--out', 'b'])).toBeNull();
+    expect(faultOf(['rowmill', 'export', 'a', '--out', 'b'])).toBe('no command export');
     expect(faultOf(['rowmill', 'exprt', 'a'])).toBe('no command exprt');
     expect(faultOf(['rowmill', 'resources', 'set', 'a', '--rat', '5'])).toBe(
       'no option --rat of resources set',

@@ -24,7 +24,7 @@ function checkIsFile(path: string, there: Stats | undefined): void {
     });
   if (there && !there.isFile())
     throw new RowmillError('EXPORT_INVALID', `expected --out to name a file, ${path} is a device or a pipe`, {
-      hint: 'rowmill export <job> --out - writes to standard output.',
+      hint: 'rowmill jobs export <job> --out - writes to standard output.',
     });
 }
 

@@ -6,12 +6,14 @@ import { VERSION } from '../platform/version.ts';
 import { printCompletion, SHELLS, type Shell } from './commands/completion.ts';
 import { defineAccountCommands } from './define/account-commands.ts';
 import { ending } from './define/command-parts.ts';
-import { defineJobCommands, defineResultCommands } from './define/job-commands.ts';
-import { defineMaintenanceCommands, defineOperatingCommands } from './define/operating-commands.ts';
+import { defineJobCommands, defineRowCommands } from './define/job-commands.ts';
+import {
+  defineMaintenanceCommands,
+  defineOperatingCommands,
+  defineSourceCommands,
+} from './define/operating-commands.ts';
 import { defineProcessCommands, defineRunCommands } from './define/run-commands.ts';
 import { EXIT } from './exit-codes.ts';
-
-const JOBS = 'Jobs and rows:';
 
 const program = new Command('rowmill')
   .description('Run every row of a file through slow, paid, rate-limited TypeScript code.')
@@ -28,15 +30,15 @@ program.commandsGroup('Run files:');
 defineRunCommands(program);
 program.commandsGroup('Run processes:');
 defineProcessCommands(program);
-program.commandsGroup(JOBS);
+program.commandsGroup('Jobs and rows:');
 defineJobCommands(program);
+defineRowCommands(program);
 program.commandsGroup('Operate:');
 defineOperatingCommands(program);
-program.commandsGroup(JOBS);
-defineResultCommands(program);
-program.commandsGroup('Sources and database:');
+defineSourceCommands(program);
+program.commandsGroup('Database:');
 defineMaintenanceCommands(program);
-program.commandsGroup('Servers and keys:');
+program.commandsGroup('Servers and accounts:');
 defineAccountCommands(program);
 program.commandsGroup('Set up:').helpCommand('help [command]', 'Show help for a command');
 

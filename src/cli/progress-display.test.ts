@@ -161,7 +161,7 @@ describe('the live block', () => {
       '4',
       '3',
     ]);
-    expect(lines.at(-1)).toBe('  More groups: rowmill errors 0199a7c2-77aa');
+    expect(lines.at(-1)).toBe('  More groups: rowmill jobs errors 0199a7c2-77aa');
   });
 
   it('cuts a long error text at the width, between characters', () => {

@@ -244,7 +244,7 @@ function errorGroupLines(
     lines.push([['  '], [count.padStart(countWidth), 'red'], [' × '], ...phaseSpan, [text]]);
   }
   if (sorted.length > shown.length)
-    lines.push([[`  More groups: rowmill errors ${printable(jobId)}`, 'dim']]);
+    lines.push([[`  More groups: rowmill jobs errors ${printable(jobId)}`, 'dim']]);
   return lines;
 }
 

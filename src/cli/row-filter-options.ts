@@ -20,7 +20,7 @@ export function withRowFilter(target: Command): Command {
       text.split(','),
     )
     .option('--phase <name>', 'Only rows that finished in this phase')
-    .option('--group <signature>', 'Only rows of this error group, as `rowmill errors` lists it')
+    .option('--group <signature>', 'Only rows of this error group, as `rowmill jobs errors` lists it')
     .option('--search <text>', 'Only rows that contain this text');
 }
 

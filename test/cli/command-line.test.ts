@@ -90,7 +90,7 @@ test('run reads a file, shows the summary and writes the results in row order', 
   expect(stderr).toContain('Job ');
   expect(stdout).toContain('10 of 10 rows');
   expect(stdout).toContain('five is broken');
-  expect(stderr).toMatch(/^1 row failed\. List the errors with: rowmill errors [0-9a-f-]{36}$/m);
+  expect(stderr).toMatch(/^1 row failed\. List the errors with: rowmill jobs errors [0-9a-f-]{36}$/m);
   expect(code).toBe(3);
   const rows = parse(readFileSync(join(folder, 'out/results.csv')), { columns: true }) as Record<
     string,

@@ -32,11 +32,12 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   }
 
   test('offers commands, subcommands and their options', () => {
-    expect(offered('re')).toEqual(['resume', 'resources', 'reprocess']);
+    expect(offered('r')).toEqual(['run', 'rows', 'resources']);
+    expect(offered('jobs', 're')).toEqual(['resume']);
     expect(offered('')).toEqual(expect.arrayContaining(['submit', 'jobs', 'login', 'completion']));
     expect(offered('resources', 's')).toEqual(['set']);
     expect(offered('resources', 'set', 'api', '--r')).toEqual(['--rate', '--resume']);
-    expect(offered('export', '018f', '--fa')).toEqual(['--failed']);
+    expect(offered('jobs', 'export', '018f', '--fa')).toEqual(['--failed']);
     expect(offered('keys', '--api', 'http://x', 'rev')).toEqual(['revoke']);
   });
 
@@ -70,6 +71,27 @@ test('the script for fish has every command and every option', () => {
     for (const option of node.options)
       for (const name of option.names.filter((each) => each.startsWith('--')))
         expect(script).toContain(` -l ${name.slice(2)}`);
+  }
+});
+
+test('former names are hidden and take the options of the verb', () => {
+  const help = (...words: string[]): string =>
+    execFileSync(process.execPath, [main, ...words, '--help'], { encoding: 'utf8' }).replace(/^Usage.*/, '');
+  const former = {
+    watch: 'jobs watch',
+    pause: 'jobs pause',
+    resume: 'jobs resume',
+    cancel: 'jobs cancel',
+    errors: 'jobs errors',
+    export: 'jobs export',
+    items: 'rows list',
+    reprocess: 'rows rerun',
+    scan: 'sources scan',
+  };
+  expect(nodes[0]!.subcommands).toEqual(expect.arrayContaining(['jobs', 'rows', 'sources']));
+  for (const [name, verb] of Object.entries(former)) {
+    expect(nodes[0]!.subcommands).not.toContain(name);
+    expect(help(name)).toBe(help(...verb.split(' ')));
   }
 });
 

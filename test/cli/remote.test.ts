@@ -374,7 +374,7 @@ describe('submit and watch', () => {
     command = startCommand(at(server.url).where, ['watch', shortId]);
     const { code, stderr } = await command.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain(`Job ${JOB_ID} keeps running. Watch it with: rowmill watch ${JOB_ID}`);
+    expect(stderr).toContain(`Job ${JOB_ID} keeps running. Watch it with: rowmill jobs watch ${JOB_ID}`);
     expect(server.asked.map((each) => each.name)).not.toContain('cancelJob');
   });
 
@@ -389,7 +389,7 @@ describe('submit and watch', () => {
     const waits = await at(paused.url).run('watch', JOB_ID);
     expect(waits.code).toBe(4);
     expect(waits.stderr).toContain(`Job ${JOB_ID} is paused: budget of 4 reached; `);
-    expect(waits.stderr).toContain(`  rowmill resume ${JOB_ID}\n`);
+    expect(waits.stderr).toContain(`  rowmill jobs resume ${JOB_ID}\n`);
     const server = await startContractServer(ending('job.finished', { state: 'DONE', counts: COUNTS }));
     const { stdout, code } = await at(server.url).run('watch', JOB_ID, '--json');
     expect(code).toBe(0);

@@ -92,7 +92,7 @@ test('output that killed every process that wrote it fails its job, with a summa
   const job = (await readJob(context.db, jobId))!;
   expect(job.state).toBe('FAILED');
   expect(job.lastError).toContain('crashed or stalled 3 processes in a row');
-  expect(job.lastError).toContain(`rowmill export ${jobId}`);
+  expect(job.lastError).toContain(`rowmill jobs export ${jobId}`);
   expect(await readSummary(context.db, jobId)).toMatchObject({
     state: 'FAILED',
     outcome: 'failed',

@@ -1,4 +1,4 @@
-// rowmill pause, resume and cancel (docs/control.md).
+// rowmill jobs pause, resume and cancel (docs/control.md).
 import type { ControlAction } from '../../core/jobs/job-state.ts';
 import { type BudgetOptions, changeBudget, continueJob } from '../continue-job.ts';
 import { rows } from '../describe-stop.ts';
@@ -55,7 +55,7 @@ const ACTIONS: Record<SimpleAction, Action> = {
     return { done: changed ? 'is paused' : 'was already paused', state };
   },
   async resume(port, jobId, where) {
-    const { released, state } = await continueJob(port, jobId, { words: ['resume', jobId], where });
+    const { released, state } = await continueJob(port, jobId, { words: ['jobs', 'resume', jobId], where });
     return {
       done: released > 0 ? `is resumed with ${rows(released)} that were on hold` : 'is resumed',
       state,

@@ -1,4 +1,4 @@
-// rowmill export <job> --out <file>: writes the results of a job to a file or to standard output, at any time. On the
+// rowmill jobs export <job> --out <file>: writes the results of a job to a file or to standard output, at any time. On the
 // database, the same command continues an interrupted export.
 import type { OutputFormat } from '../../core/files/output-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';

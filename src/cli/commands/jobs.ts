@@ -69,7 +69,7 @@ export async function listItemsOf(prefix: string, options: ListOptions & RowFilt
     print(options, items, 'No rows', ['Row', 'Status', 'Attempts', 'Input', 'Result or error'], itemCells);
     if (!options.json && items.length === limit)
       console.error(
-        `First ${rows(limit)}. Use --limit to see more, or rowmill export to write all rows to a file.`,
+        `First ${rows(limit)}. Use --limit to see more, or rowmill jobs export to write all rows to a file.`,
       );
     return 0;
   });

@@ -1,4 +1,4 @@
-// rowmill reprocess <job>: reruns rows of a finished job, as its next generation (docs/control.md).
+// rowmill rows rerun <job>: reruns rows of a finished job, as its next generation (docs/control.md).
 import { readFileSync } from 'node:fs';
 import type { ItemStatus } from '../../core/items/outcome.ts';
 import { parseSeqList } from '../../core/items/parse-seq-list.ts';

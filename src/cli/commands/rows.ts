@@ -108,7 +108,7 @@ async function promoteOn(
     if (how !== 'over') {
       const why =
         how === 'waits' ? 'The job is paused: the row runs after you resume it.' : 'Stopped waiting.';
-      const watch = printedCommand([how === 'waits' ? 'resume' : 'watch', jobId], options);
+      const watch = printedCommand(['jobs', how === 'waits' ? 'resume' : 'watch', jobId], options);
       console.error(`${why} Continue with: ${watch}`);
       return how === 'waits' ? EXIT.unfinished : EXIT.stopped;
     }

@@ -77,7 +77,7 @@ function isTerminal(): boolean {
 function checkOutputFile(path: string): void {
   if (path === STANDARD_OUTPUT)
     throw new RowmillError('EXPORT_INVALID', 'expected --out to name a file, got -', {
-      hint: 'rowmill export <job> --out - writes to standard output.',
+      hint: 'rowmill jobs export <job> --out - writes to standard output.',
     });
   formatOfPath(path);
   checkOutputPath(path);
@@ -160,8 +160,10 @@ function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOption
     console.log(jobId);
   } else if (counts.ERROR > 0) {
     const where = onDatabase(options);
-    const reprocess = ['reprocess', jobId, '--status', 'ERROR', '--include-permanent'];
-    say(`${rows(counts.ERROR)} failed. List the errors with: ${printedCommand(['errors', jobId], where)}`);
+    const reprocess = ['rows', 'rerun', jobId, '--status', 'ERROR', '--include-permanent'];
+    say(
+      `${rows(counts.ERROR)} failed. List the errors with: ${printedCommand(['jobs', 'errors', jobId], where)}`,
+    );
     say('Rerun them after a correction with:');
     say(`  ${printedCommand(reprocess, where)}`);
     say(`  ${printedCommand(resume, options)}`);
@@ -215,12 +217,12 @@ async function openJob(
     const { state } = await rowmill.job(jobId);
     say(
       isFinished(state)
-        ? `This file was submitted before, and its job is finished: no row runs. Rerun failed rows with: ${printedCommand(['reprocess', jobId], onDatabase(options))} (--again creates a new job)`
+        ? `This file was submitted before, and its job is finished: no row runs. Rerun failed rows with: ${printedCommand(['rows', 'rerun', jobId], onDatabase(options))} (--again creates a new job)`
         : 'This file was submitted before: continuing its job (--again creates a new one)',
     );
     if (isBudgeted(options) && !isFinished(state))
       say(
-        `note: its budget is unchanged. Change it with: ${printedCommand(['resume', jobId, '--budget', String(options.budget ?? '<amount>')], options)}`,
+        `note: its budget is unchanged. Change it with: ${printedCommand(['jobs', 'resume', jobId, '--budget', String(options.budget ?? '<amount>')], options)}`,
       );
   }
   return jobId;

@@ -1,4 +1,4 @@
-// rowmill scan and rowmill sources watch in this process, on a real folder and a real database.
+// rowmill sources scan and rowmill sources watch in this process, on a real folder and a real database.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

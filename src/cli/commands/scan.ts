@@ -1,4 +1,4 @@
-// rowmill scan and rowmill sources watch: create jobs from the files of the configured sources, once or until stopped.
+// rowmill sources scan and rowmill sources watch: create jobs from the files of the configured sources, once or until stopped.
 // Workers run the jobs.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';

@@ -1,4 +1,4 @@
-// rowmill status: shows recent jobs, or one job in detail.
+// rowmill jobs show: shows one job in detail. Its former name `rowmill status` also lists recent jobs.
 import { amount } from '../../core/limits/budget-control.ts';
 import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';

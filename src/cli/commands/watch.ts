@@ -1,4 +1,4 @@
-// rowmill watch <job>: shows live progress of a job until it finishes. Ctrl-C leaves the job running.
+// rowmill jobs watch <job>: shows live progress of a job until it finishes. Ctrl-C leaves the job running.
 import { existsSync } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { stopLines } from '../describe-stop.ts';
@@ -51,10 +51,12 @@ export async function watchToEnd(
 function sayHow({ how, job }: FollowEnd, where: TargetOptions): void {
   const { jobId, state, lastError } = job;
   if (how === 'stopped')
-    console.error(`Job ${jobId} keeps running. Watch it with: ${printedCommand(['watch', jobId], where)}`);
+    console.error(
+      `Job ${jobId} keeps running. Watch it with: ${printedCommand(['jobs', 'watch', jobId], where)}`,
+    );
   else if (state === 'FAILED') console.error(`Job ${jobId} failed: ${printable(lastError ?? '')}`);
   else if (how === 'waits') {
-    for (const line of stopLines(job, ['resume', jobId], where, chooseTarget(where).kind))
+    for (const line of stopLines(job, ['jobs', 'resume', jobId], where, chooseTarget(where).kind))
       console.error(line);
   }
 }

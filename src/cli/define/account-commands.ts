@@ -22,10 +22,19 @@ export function defineAccountCommands(program: Command): void {
     .description('Sign out of a server and revoke the key that login created')
     .action(ending(async (url: string | undefined) => (await import('../commands/login.ts')).logout(url)));
 
-  const keys = withApi(program.command('keys').description('List API keys of a server'))
+  const keys = withApi(
+    program.command('keys').description('API keys of a server: list, create, revoke'),
+  ).option('--json', 'JSON output');
+
+  keys
+    .command('list', { isDefault: true })
+    .description('List API keys of a server')
     .option('--all', 'Keys of all users; administrators only')
-    .option('--json', 'JSON output')
-    .action(ending(async (options) => (await import('../commands/keys.ts')).listKeysOf(options)));
+    .action(
+      ending(async (_, list: Command) =>
+        (await import('../commands/keys.ts')).listKeysOf(list.optsWithGlobals()),
+      ),
+    );
 
   keys
     .command('create <name>')

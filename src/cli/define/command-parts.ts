@@ -1,5 +1,5 @@
 // Options that several commands share, and the wrapper that sets the exit code.
-import { type Command, Option } from 'commander';
+import { type Command, type CommandOptions, Option } from 'commander';
 import {
   amountFromZero,
   anyInteger,
@@ -11,10 +11,8 @@ import { EXIT } from '../exit-codes.ts';
 import { withFileOptions } from '../file-options.ts';
 import { printError } from '../print-error.ts';
 
-export function command(description: string, nameAndArguments: string, parent: Command): Command {
-  return parent
-    .command(nameAndArguments)
-    .description(description)
+function withDatabase(target: Command): Command {
+  return target
     .option('--database-url <url>', 'PostgreSQL 15 or newer (default: DATABASE_URL, else embedded)')
     .option('--data-dir <folder>', 'Folder of the embedded PostgreSQL (default: .rowmill)');
 }
@@ -24,8 +22,26 @@ export function withApi(target: Command): Command {
 }
 
 /** For commands that work on the database and over a server. */
-export function commandOfBoth(description: string, nameAndArguments: string, parent: Command): Command {
-  return withApi(command(description, nameAndArguments, parent));
+export function withDatabaseOrServer(target: Command): Command {
+  return withApi(withDatabase(target));
+}
+
+export function command(
+  description: string,
+  nameAndArguments: string,
+  parent: Command,
+  options?: CommandOptions,
+): Command {
+  return withDatabase(parent.command(nameAndArguments, options).description(description));
+}
+
+export function commandOfBoth(
+  description: string,
+  nameAndArguments: string,
+  parent: Command,
+  options?: CommandOptions,
+): Command {
+  return withApi(command(description, nameAndArguments, parent, options));
 }
 
 export function logLevel(): Option {
@@ -45,8 +61,12 @@ export function withSettings(target: Command): Command {
 /** Options of a new job. */
 export function withNewJob(target: Command): Command {
   return withFileOptions(withSettings(target))
-    .option('--hold', 'Create the job paused; its rows wait for `rowmill resume`')
-    .option('--trial <n>', 'Test run of the first n rows; the rest wait for `rowmill resume`', wholeNumber)
+    .option('--hold', 'Create the job paused; its rows wait for `rowmill jobs resume`')
+    .option(
+      '--trial <n>',
+      'Test run of the first n rows; the rest wait for `rowmill jobs resume`',
+      wholeNumber,
+    )
     .option('--budget <amount>', 'Maximum cost of the job, which pauses when it is reached', amountFromZero)
     .option('--budget-per-item <amount>', 'Maximum cost of one row, over all its calls', amountFromZero)
     .option('--again', 'Create a new job even if this file was submitted before')

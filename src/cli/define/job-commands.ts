@@ -1,10 +1,10 @@
-// Commands on jobs and their rows: control, progress, failures, reruns, results.
+// Commands on jobs and their rows: the nouns `jobs` and `rows` with their verbs. Former names are hidden and still work.
 import { type Command, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
 import { amountFromZero, jobStates, wholeNumber } from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
-import { commandOfBoth, ending, endingAtOnce, withSettings } from './command-parts.ts';
+import { commandOfBoth, ending, endingAtOnce, withDatabaseOrServer, withSettings } from './command-parts.ts';
 
 const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
   ['pause', 'Stop starting rows of a job; running rows finish'],
@@ -13,24 +13,24 @@ const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
 ];
 
 export function defineJobCommands(program: Command): void {
-  for (const [action, description] of CONTROL_COMMANDS) {
-    const control = withSettings(commandOfBoth(description, `${action} <job>`, program)).option(
-      '--json',
-      'JSON output',
-    );
-    if (action === 'resume') {
-      control
-        .option('--budget <amount>', 'New maximum cost of the job, in total', amountFromZero)
-        .option('--budget-per-item <amount>', 'New maximum cost of one row', amountFromZero);
-    }
-    control.action(
-      ending(async (job: string, options) =>
-        (await import('../commands/control.ts')).controlJob(action, job, options),
-      ),
-    );
-  }
+  const jobs = program
+    .command('jobs')
+    .description('Jobs: list, show, watch, pause, resume, cancel, errors, export');
 
-  commandOfBoth('Show recent jobs, or the details of one', 'status [job]', program)
+  commandOfBoth('List jobs, newest first', 'list', jobs, { isDefault: true })
+    .option('--state <states>', 'Only jobs in these states, such as RUNNING,PAUSED', jobStates)
+    .option('--pipeline <name>', 'Only jobs of this pipeline')
+    .option('--search <text>', 'Only jobs whose name or id contains this')
+    .option('--limit <n>', 'Maximum number of jobs', wholeNumber, 20)
+    .option('--json', 'JSON output')
+    .action(ending(async (options) => (await import('../commands/jobs.ts')).listJobsOf(options)));
+
+  commandOfBoth('Show the details of a job', 'show <job>', jobs)
+    .option('--json', 'JSON output')
+    .action(
+      ending(async (job: string, options) => (await import('../commands/status.ts')).status(job, options)),
+    );
+  commandOfBoth('Show recent jobs, or the details of one', 'status [job]', program, { hidden: true })
     .option('--json', 'JSON output')
     .option('--limit <n>', 'Maximum number of jobs', wholeNumber, 20)
     .action(
@@ -39,62 +39,86 @@ export function defineJobCommands(program: Command): void {
       ),
     );
 
-  commandOfBoth('List jobs, newest first', 'jobs', program)
-    .option('--state <states>', 'Only jobs in these states, such as RUNNING,PAUSED', jobStates)
-    .option('--pipeline <name>', 'Only jobs of this pipeline')
-    .option('--search <text>', 'Only jobs whose name or id contains this')
-    .option('--limit <n>', 'Maximum number of jobs', wholeNumber, 20)
-    .option('--json', 'JSON output')
-    .action(ending(async (options) => (await import('../commands/jobs.ts')).listJobsOf(options)));
+  const watch = (target: Command): Command =>
+    withDatabaseOrServer(target.description('Show live progress of a job until it finishes'))
+      .option('--json', 'JSON output, one line per change')
+      .action(
+        ending(async (job: string, options) => (await import('../commands/watch.ts')).watchJob(job, options)),
+      );
+  watch(jobs.command('watch <job>'));
+  watch(program.command('watch <job>', { hidden: true }));
 
-  withRowFilter(commandOfBoth('List rows of a job, in file order, numbered from 0', 'items <job>', program))
-    .option('--limit <n>', 'Maximum number of rows', wholeNumber, 50)
-    .option('--json', 'JSON output')
-    .action(
-      ending(async (job: string, options) => (await import('../commands/jobs.ts')).listItemsOf(job, options)),
-    );
+  for (const [action, description] of CONTROL_COMMANDS) {
+    const control = (target: Command): Command => {
+      withSettings(withDatabaseOrServer(target.description(description))).option('--json', 'JSON output');
+      if (action === 'resume') {
+        target
+          .option('--budget <amount>', 'New maximum cost of the job, in total', amountFromZero)
+          .option('--budget-per-item <amount>', 'New maximum cost of one row', amountFromZero);
+      }
+      return target.action(
+        ending(async (job: string, options) =>
+          (await import('../commands/control.ts')).controlJob(action, job, options),
+        ),
+      );
+    };
+    control(jobs.command(`${action} <job>`));
+    control(program.command(`${action} <job>`, { hidden: true }));
+  }
 
-  commandOfBoth('List the error groups of a job, largest first', 'errors <job>', program)
-    .option('--limit <n>', 'Maximum number of groups', wholeNumber, 50)
-    .option('--json', 'JSON output')
-    .action(
-      ending(async (job: string, options) =>
-        (await import('../commands/jobs.ts')).listErrorsOf(job, options),
-      ),
-    );
+  const errors = (target: Command): Command =>
+    withDatabaseOrServer(target.description('List the error groups of a job, largest first'))
+      .option('--limit <n>', 'Maximum number of groups', wholeNumber, 50)
+      .option('--json', 'JSON output')
+      .action(
+        ending(async (job: string, options) =>
+          (await import('../commands/jobs.ts')).listErrorsOf(job, options),
+        ),
+      );
+  errors(jobs.command('errors <job>'));
+  errors(program.command('errors <job>', { hidden: true }));
 
-  commandOfBoth('Show live progress of a job until it finishes', 'watch <job>', program)
-    .option('--json', 'JSON output, one line per change')
-    .action(
-      ending(async (job: string, options) => (await import('../commands/watch.ts')).watchJob(job, options)),
-    );
+  const exportResults = (target: Command): Command =>
+    withRowFilter(
+      withSettings(withDatabaseOrServer(target.description('Write the results of a job to a file'))),
+    )
+      .requiredOption('--out <file>', 'File to write: .csv, .xlsx or .jsonl; - is standard output')
+      .addOption(
+        new Option('--format <format>', 'Format of the file (default: by its extension)').choices(
+          OUTPUT_FORMATS,
+        ),
+      )
+      .option('--failed', 'Only ERROR and NOT_FOUND rows, in the format of the input file')
+      .option('--rejected', 'Only rows of the file that could not be read')
+      .option('--raw', 'CSV: write cells that look like a formula unchanged')
+      .option('--bom', 'CSV: byte order mark, for old versions of Excel')
+      .option('--generation <n>', 'Run to export (default: the newest)', wholeNumber)
+      .action(
+        ending(async (job: string, options) =>
+          (await import('../commands/export.ts')).exportResults(job, options),
+        ),
+      );
+  exportResults(jobs.command('export <job>'));
+  exportResults(program.command('export <job>', { hidden: true }));
 }
 
-export function defineResultCommands(program: Command): void {
-  withRowFilter(
-    withSettings(
-      commandOfBoth(
-        'Rerun rows of a finished job; by default NOT_FOUND, and ERROR unless permanent or invalid',
-        'reprocess <job>',
-        program,
-      ),
-    ),
-  )
-    .option('--all', 'All rows, whatever their status')
-    .option('--rows <seqs>', 'Rows by number, counted from 0, such as 0-99,250')
-    .option('--edits <file>', 'File with corrected inputs: JSON lines {"seq": 3, "input": {…}}')
-    .option('--include-permanent', 'Include errors of the classes permanent and invalid')
-    .option('--max-attempts <n>', 'Attempts after which a row is left out; not over a server', wholeNumber)
-    .option('--reset-attempts', 'Include rows that reached the attempt limit')
-    .option('--from <phase>', 'Phase to start at (default: where each row failed)')
-    .option('--json', 'JSON output')
-    .action(
-      ending(async (job: string, options) =>
-        (await import('../commands/reprocess.ts')).reprocess(job, options),
-      ),
-    );
+export function defineRowCommands(program: Command): void {
+  const rows = program.command('rows').description('Rows of a job: list, retry, rerun');
 
-  const rows = program.command('rows').description('Work on single rows of a job');
+  const list = (target: Command): Command =>
+    withRowFilter(
+      withDatabaseOrServer(target.description('List rows of a job, in file order, numbered from 0')),
+    )
+      .option('--limit <n>', 'Maximum number of rows', wholeNumber, 50)
+      .option('--json', 'JSON output')
+      .action(
+        ending(async (job: string, options) =>
+          (await import('../commands/jobs.ts')).listItemsOf(job, options),
+        ),
+      );
+  list(rows.command('list <job>'));
+  list(program.command('items <job>', { hidden: true }));
+
   withSettings(
     commandOfBoth('Try one row of a job again, or store its new outcome as a run of the job', 'retry', rows),
   )
@@ -113,21 +137,29 @@ export function defineResultCommands(program: Command): void {
       ),
     );
 
-  withRowFilter(withSettings(commandOfBoth('Write the results of a job to a file', 'export <job>', program)))
-    .requiredOption('--out <file>', 'File to write: .csv, .xlsx or .jsonl; - is standard output')
-    .addOption(
-      new Option('--format <format>', 'Format of the file (default: by its extension)').choices(
-        OUTPUT_FORMATS,
+  const rerun = (target: Command): Command =>
+    withRowFilter(
+      withSettings(
+        withDatabaseOrServer(
+          target.description(
+            'Rerun rows of a finished job; by default NOT_FOUND, and ERROR unless permanent or invalid',
+          ),
+        ),
       ),
     )
-    .option('--failed', 'Only ERROR and NOT_FOUND rows, in the format of the input file')
-    .option('--rejected', 'Only rows of the file that could not be read')
-    .option('--raw', 'CSV: write cells that look like a formula unchanged')
-    .option('--bom', 'CSV: byte order mark, for old versions of Excel')
-    .option('--generation <n>', 'Run to export (default: the newest)', wholeNumber)
-    .action(
-      ending(async (job: string, options) =>
-        (await import('../commands/export.ts')).exportResults(job, options),
-      ),
-    );
+      .option('--all', 'All rows, whatever their status')
+      .option('--rows <seqs>', 'Rows by number, counted from 0, such as 0-99,250')
+      .option('--edits <file>', 'File with corrected inputs: JSON lines {"seq": 3, "input": {…}}')
+      .option('--include-permanent', 'Include errors of the classes permanent and invalid')
+      .option('--max-attempts <n>', 'Attempts after which a row is left out; not over a server', wholeNumber)
+      .option('--reset-attempts', 'Include rows that reached the attempt limit')
+      .option('--from <phase>', 'Phase to start at (default: where each row failed)')
+      .option('--json', 'JSON output')
+      .action(
+        ending(async (job: string, options) =>
+          (await import('../commands/reprocess.ts')).reprocess(job, options),
+        ),
+      );
+  rerun(rows.command('rerun <job>'));
+  rerun(program.command('reprocess <job>', { hidden: true }));
 }

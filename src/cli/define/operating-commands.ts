@@ -1,5 +1,5 @@
 // Commands for operators: workers, limits, owners, counters, sources, the database.
-import type { Command } from 'commander';
+import type { Command, CommandOptions } from 'commander';
 import { amountOrNone, numberFrom, trueOrFalse, wholeNumber, wholeNumberOrNone } from '../argument-values.ts';
 import { command, commandOfBoth, ending, withSettings } from './command-parts.ts';
 
@@ -14,17 +14,19 @@ export function defineOperatingCommands(program: Command): void {
     .option('--json', 'JSON output')
     .action(ending(async (options) => (await import('../commands/jobs.ts')).listWorkersOf(options)));
 
-  const resources = commandOfBoth(
-    'Show services with limits and their current use',
-    'resources [name]',
-    program,
-  )
-    .option('--json', 'JSON output')
+  const resources = commandOfBoth('Services with limits: list, set', 'resources', program).option(
+    '--json',
+    'JSON output',
+  );
+
+  resources
+    .command('list [name]', { isDefault: true })
+    .description('Show services with limits and their current use')
     .option('--limit <n>', 'Maximum number of keys', wholeNumber, 100)
     .option('--watch', 'Print the table every second until stopped')
     .action(
-      ending(async (name: string | undefined, options) =>
-        (await import('../commands/resources.ts')).showResources(name, options),
+      ending(async (name: string | undefined, _, list: Command) =>
+        (await import('../commands/resources.ts')).showResources(name, list.optsWithGlobals()),
       ),
     );
 
@@ -45,10 +47,17 @@ export function defineOperatingCommands(program: Command): void {
       ),
     );
 
-  const owners = command('Show owners with open jobs, their weights and limits', 'owners', program)
-    .option('--json', 'JSON output')
+  const owners = command('Owners of jobs: list, set', 'owners', program).option('--json', 'JSON output');
+
+  owners
+    .command('list', { isDefault: true })
+    .description('Show owners with open jobs, their weights and limits')
     .option('--limit <n>', 'Maximum number of owners', wholeNumber, 1000)
-    .action(ending(async (options) => (await import('../commands/owners.ts')).showOwners(options)));
+    .action(
+      ending(async (_, list: Command) =>
+        (await import('../commands/owners.ts')).showOwners(list.optsWithGlobals()),
+      ),
+    );
 
   owners
     .command('set <owner>')
@@ -77,9 +86,16 @@ export function defineOperatingCommands(program: Command): void {
       ),
     );
 
-  const counters = command('Show counters with their totals', 'counters', program)
-    .option('--json', 'JSON output')
-    .action(ending(async (options) => (await import('../commands/counters.ts')).showCounters(options)));
+  const counters = command('Counters: list, check', 'counters', program).option('--json', 'JSON output');
+
+  counters
+    .command('list', { isDefault: true })
+    .description('Show counters with their totals')
+    .action(
+      ending(async (_, list: Command) =>
+        (await import('../commands/counters.ts')).showCounters(list.optsWithGlobals()),
+      ),
+    );
 
   counters
     .command('check [counter]')
@@ -94,16 +110,25 @@ export function defineOperatingCommands(program: Command): void {
     );
 }
 
-export function defineMaintenanceCommands(program: Command): void {
-  withSource(
-    command('Create jobs from the files of the configured sources, once', 'scan [pipelines...]', program),
-  ).action(
-    ending(async (references: string[], options) =>
-      (await import('../commands/scan.ts')).runScan(references, options),
-    ),
-  );
+export function defineSourceCommands(program: Command): void {
+  const sources = program.command('sources').description('Configured sources of files: scan, watch');
 
-  const sources = program.command('sources').description('Watch the configured sources of files');
+  const scan = (parent: Command, options?: CommandOptions): Command =>
+    withSource(
+      command(
+        'Create jobs from the files of the configured sources, once',
+        'scan [pipelines...]',
+        parent,
+        options,
+      ),
+    ).action(
+      ending(async (references: string[], given) =>
+        (await import('../commands/scan.ts')).runScan(references, given),
+      ),
+    );
+  scan(sources);
+  scan(program, { hidden: true });
+
   withSource(
     command(
       'Create jobs from files of the configured sources until stopped',
@@ -115,7 +140,9 @@ export function defineMaintenanceCommands(program: Command): void {
       (await import('../commands/scan.ts')).watchSourcesUntilStopped(references, options),
     ),
   );
+}
 
+export function defineMaintenanceCommands(program: Command): void {
   withSettings(command('Check the invariants of a live database', 'doctor', program))
     .option('--json', 'JSON output')
     .option('--job <job>', 'Job to check (default: the newest jobs)')

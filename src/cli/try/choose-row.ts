@@ -130,7 +130,7 @@ function checkJob({ jobId, pipeline: name, itemCount }: ShownJob, pipeline: Pipe
 
 export function noSuchRow(jobId: string, row: number, itemCount: number): RowmillError {
   return new RowmillError('ITEM_NOT_FOUND', `job ${jobId} has no row ${row}: it has ${itemCount} rows`, {
-    hint: 'This command counts rows from 1; `rowmill items` counts them from 0.',
+    hint: 'This command counts rows from 1; `rowmill rows list` counts them from 0.',
   });
 }
 

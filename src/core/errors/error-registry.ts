@@ -52,7 +52,7 @@ export const ERROR_REGISTRY = {
   },
   JOB_NOT_FOUND: {
     status: 404,
-    hint: 'Run `rowmill status` to list the jobs.',
+    hint: 'Run `rowmill jobs list` to list the jobs.',
     apiHint: 'List the jobs you can see with GET /api/v1/jobs.',
   },
   JOB_NOT_INGESTING: {
@@ -61,7 +61,7 @@ export const ERROR_REGISTRY = {
   },
   JOB_CONFLICT: {
     status: 409,
-    hint: 'Check the state of the job with `rowmill status` or GET /api/v1/jobs/:jobId.',
+    hint: 'Check the state of the job with `rowmill jobs show` or GET /api/v1/jobs/:jobId.',
     apiHint: 'Check the state of the job with GET /api/v1/jobs/:jobId.',
   },
   JOB_BUSY: {
@@ -79,7 +79,7 @@ export const ERROR_REGISTRY = {
   },
   JOB_UNFINISHED: {
     status: 504,
-    hint: 'Allow more time, or check the job with `rowmill status`.',
+    hint: 'Allow more time, or check the job with `rowmill jobs show`.',
     apiHint: 'Allow more time, or check the job with GET /api/v1/jobs/:jobId.',
   },
   RESOURCE_INVALID: { status: 400, hint: 'See docs/resources.md for the limits of a resource.' },

@@ -92,5 +92,5 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
 }
 
 function gaveUp(jobId: string, takeovers: number): string {
-  return `writing the output files crashed or stalled ${takeovers} processes in a row without completing another file (jobMaxTakeovers). Every result is stored: check the logs of these processes, then write a file with \`rowmill export ${jobId}\`.`;
+  return `writing the output files crashed or stalled ${takeovers} processes in a row without completing another file (jobMaxTakeovers). Every result is stored: check the logs of these processes, then write a file with \`rowmill jobs export ${jobId}\`.`;
 }
