@@ -20,6 +20,8 @@ export interface CutOptions {
   match?: (sql: string) => boolean;
   /** Number of cuts; default 1. The returned promise resolves at the first. */
   times?: number;
+  /** A reply that does not match passes untouched. Default: COMMIT for cutAfterCommit, any for cutOnReply. */
+  reply?: RegExp;
 }
 
 export interface FaultProxy {
@@ -50,6 +52,7 @@ export interface FaultProxy {
 interface Cut {
   fault: FiredFault['fault'];
   match: (sql: string) => boolean;
+  reply: RegExp | undefined;
   remaining: number;
   fired: boolean;
   resolve: (fired: FiredFault) => void;
@@ -84,9 +87,12 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
     return entry;
   }
 
-  function arm(fault: Cut['fault'], { match = () => true, times = 1 }: CutOptions): Promise<FiredFault> {
+  function arm(
+    fault: Cut['fault'],
+    { match = () => true, times = 1, reply }: CutOptions,
+  ): Promise<FiredFault> {
     return new Promise((resolve) => {
-      cuts.push({ fault, match, remaining: times, fired: false, resolve });
+      cuts.push({ fault, match, reply, remaining: times, fired: false, resolve });
     });
   }
 
@@ -204,8 +210,9 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
         if (message[5] === 0x49 && cyclesAnswered === cyclesAsked) transaction = [];
         if (!pending || cyclesAnswered < pending.cycle) continue;
         const { cut, sql, tags, swallowed } = pending;
-        if (cut.fault !== 'cutAfterCommit' || tags.includes('COMMIT')) {
-          fire(cut, sql, tags.join(', '));
+        const reply = tags.join(', ');
+        if (!cut.reply || cut.reply.test(reply)) {
+          fire(cut, sql, reply);
           return [];
         }
         cut.remaining++;
@@ -294,7 +301,7 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
   return {
     url: url.href,
     fired,
-    cutAfterCommit: (cut = {}) => arm('cutAfterCommit', cut),
+    cutAfterCommit: (cut = {}) => arm('cutAfterCommit', { reply: /\bCOMMIT\b/, ...cut }),
     cutBeforeCommit: (cut = {}) => arm('cutBeforeCommit', cut),
     cutOnReply: (cut) => arm('cutOnReply', cut),
     disarm() {
