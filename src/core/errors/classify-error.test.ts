@@ -86,11 +86,26 @@ describe('the class of an error', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
     ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
     ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+    ['UND_ERR_DESTROYED', 'overloaded'],
+    ['08006', 'overloaded'],
+    ['40001', 'overloaded'],
+    ['40P01', 'overloaded'],
+    ['53300', 'overloaded'],
+    ['57P01', 'overloaded'],
+    ['57014', 'timeout'],
+    ['PROTOCOL_CONNECTION_LOST', 'overloaded'],
+    ['SQLITE_BUSY', 'overloaded'],
+    ['23505', 'permanent'],
+    ['42P01', 'permanent'],
     ['ENOENT', 'permanent'],
     ['ERR_INVALID_ARG_TYPE', 'permanent'],
   ])('follows the code %s: %s, direct or as the cause of a failed fetch', (code, expected) => {
     expect(classify(withProperties('x', { code })).class).toBe(expected);
     expect(classify(fetchFailed(code)).class).toBe(expected);
+  });
+
+  it('does not follow a number that only looks like a code of PostgreSQL', () => {
+    expect(classify(withProperties('x', { code: 40001 })).class).toBe('permanent');
   });
 
   it('is timeout for the error of AbortSignal.timeout', () => {

@@ -1,4 +1,4 @@
-// Classifies a thrown value by its HTTP status, network code and Retry-After. A handler may throw anything, so every
+// Classifies a thrown value by its HTTP status, the code of a network or database library, and Retry-After. A handler may throw anything, so every
 // property is read defensively.
 import type { ErrorClass, Failure } from '../items/outcome.ts';
 import { toStorableText } from '../items/storable-json.ts';
@@ -13,15 +13,46 @@ const NETWORK_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  'EHOSTDOWN',
   'ENETUNREACH',
+  'ENETDOWN',
   'UND_ERR_SOCKET',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+  'ERR_STREAM_PREMATURE_CLOSE',
 ]);
+/** Codes of clients for PostgreSQL (postgres.js), MySQL, SQL Server and SQLite, and of Prisma. */
+const DATABASE_CODES = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'PROTOCOL_CONNECTION_LOST',
+  'ER_CON_COUNT_ERROR',
+  'ER_LOCK_DEADLOCK',
+  'ER_LOCK_WAIT_TIMEOUT',
+  'ER_SERVER_SHUTDOWN',
+  'ECONNCLOSED',
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'P1001',
+  'P1017',
+  'P2024',
+  'P2034',
+]);
+/** SQLSTATE of lost connections, serialization failures, deadlocks, locks, missing resources and shutdown. */
+const PASSING_SQLSTATE = /^(?:08[0-9A-Z]{3}|40001|40P01|53[0-9A-Z]{3}|55P03|57P0[0-9A-Z])$/;
 const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
   'ESOCKETTIMEDOUT',
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
+  'ETIMEOUT',
+  'CONNECT_TIMEOUT',
+  'P1002',
+  'P1008',
+  // SQLSTATE of a statement that was cancelled, as statement_timeout does.
+  '57014',
 ]);
 
 /** Maximum depth of causes: a client wraps its transport error, a handler wraps its client's error. */
@@ -47,7 +78,8 @@ function classOf(error: unknown): ErrorClass | null {
   const status =
     firstNumber(error, ['status', 'statusCode']) ??
     firstNumber(read(error, 'response'), ['status', 'statusCode']);
-  const code = textOf(read(error, 'code')) ?? '';
+  const given = read(error, 'code');
+  const code = typeof given === 'string' ? given : '';
   // A file missing from the blob store does not mean that the handler's search found nothing.
   if (code === 'BLOB_NOT_FOUND') return 'permanent';
   if (status === 429) return 'throttled';
@@ -57,7 +89,8 @@ function classOf(error: unknown): ErrorClass | null {
   if (status === 400 || status === 422) return 'invalid';
   if (status !== null && status >= 400) return 'permanent';
   if (TIMEOUT_CODES.has(code) || read(error, 'name') === 'TimeoutError') return 'timeout';
-  return NETWORK_CODES.has(code) ? 'overloaded' : null;
+  const passes = NETWORK_CODES.has(code) || DATABASE_CODES.has(code) || PASSING_SQLSTATE.test(code);
+  return passes ? 'overloaded' : null;
 }
 
 /** Reads seconds or an HTTP date from `Retry-After`, and milliseconds from `retry-after-ms` or `retryAfterMs`. */
