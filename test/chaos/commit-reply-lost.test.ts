@@ -4,7 +4,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
-import type { Settings } from '../../src/platform/settings.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
 import { silentLogger } from '../support/silent-logger.ts';

@@ -1,5 +1,5 @@
-// Classifies a thrown value by its HTTP status, the code of a network or database library, and Retry-After. A handler may throw anything, so every
-// property is read defensively.
+// Classifies a thrown value by its HTTP status, the code of a network or database library, and Retry-After. A handler
+// may throw anything, so every property is read defensively.
 import type { ErrorClass, Failure } from '../items/outcome.ts';
 import { toStorableText } from '../items/storable-json.ts';
 
