@@ -86,6 +86,58 @@ export const itemDetail = item
   })
   .meta({ id: 'ItemDetail' });
 
+export const itemTrace = z
+  .object({
+    seq: z.number(),
+    /** The newest 200 attempts, in their order. */
+    attempts: z.array(
+      z.object({
+        generation: z.number(),
+        phase: z.number(),
+        phaseName: z.string().nullable(),
+        attempt: z.number(),
+        /** `advanced`: continued in the next phase. `retry`: failed, and another attempt followed. */
+        outcome: z.enum(['advanced', 'retry', 'done', 'error', 'not_found', 'skipped', 'cancelled']),
+        /** Null, as are start and strategy, for a first attempt that succeeded and logged nothing. */
+        workerId: z.string().nullable(),
+        startedAt: time.nullable(),
+        endedAt: time.nullable(),
+        durationMs: z.number().nullable(),
+        /** Wait before the attempt, and its reason. */
+        waitedMs: z.number().nullable(),
+        waitedFor: z.enum(['retry']).nullable(),
+        /** Planned delay before the next attempt. */
+        retryAfterMs: z.number().nullable(),
+        cost: z.number().nullable(),
+        strategy: z.string().nullable(),
+        errorClass: z.string().nullable(),
+        error: z.string().nullable(),
+        /** The error that the handler threw; null if it threw none. */
+        thrown: z
+          .object({
+            name: z.string().nullable(),
+            stack: z.array(z.string()),
+            causes: z.array(
+              z.object({ name: z.string().nullable(), message: z.string(), code: z.string().nullable() }),
+            ),
+          })
+          .nullable(),
+        log: z.array(
+          z.object({
+            /** Since the start of the attempt. */
+            atMs: z.number(),
+            level: z.enum(['info', 'warn', 'error']),
+            message: z.string(),
+            fields: json,
+          }),
+        ),
+        /** Log lines over the limits of an attempt. */
+        droppedLines: z.number(),
+      }),
+    ),
+  })
+  .meta({ id: 'ItemTrace' });
+
 export const treeItem = z
   .object({
     seq: z.number(),
@@ -179,6 +231,14 @@ export const itemRoutes = defineRoutes({
     summary: 'One row: input, output of each phase, every attempt, lineage.',
     params: itemParams,
     answer: { status: 200, schema: itemDetail },
+    errors: ['ITEM_NOT_FOUND'],
+  },
+  getItemTrace: {
+    ...read,
+    path: '/api/jobs/:jobId/items/:seq/trace',
+    summary: 'Every attempt of one row: worker, times, cost, error with stack, log lines.',
+    params: itemParams,
+    answer: { status: 200, schema: itemTrace },
     errors: ['ITEM_NOT_FOUND'],
   },
   getItemImage: {

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { Counter, CounterKey, CountMode } from '../core/items/counter.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { ItemLog } from './item-log.ts';
 
 /** Parameters of a job whose pipeline has no schema for them. */
 export type AnyParams = Readonly<Record<string, unknown>>;
@@ -25,7 +26,8 @@ export interface ItemContext<Previous = unknown, Params = AnyParams, Strategy = 
   readonly previous: Previous;
   /** Aborts on timeout, when the lease is lost, and when the worker stops. */
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  /** `log(message, fields)`, `.warn` and `.error`: lines are stored with the outcome of this call, for the trace of the row. */
+  readonly log: ItemLog;
   /**
    * Adds a row to the job, once per key, such as a URL that was found. It is stored together with the outcome of this
    * item, and discarded if this call fails. The job finishes only after all added rows are finished.

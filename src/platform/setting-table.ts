@@ -384,6 +384,18 @@ export const NUMBER_SETTINGS = {
     max: 1_000_000,
     why: 'Maximum number of rows that one call may emit. A call that emits more fails.',
   },
+  logMaxLines: {
+    default: 100,
+    min: 1,
+    max: 10_000,
+    why: 'Maximum number of log lines stored per attempt of a row. Further lines are counted and dropped.',
+  },
+  logMaxBytes: {
+    default: 32_768,
+    min: 1024,
+    max: 1_048_576,
+    why: 'Maximum bytes of log lines stored per attempt of a row, as JSON. Further lines are counted and dropped.',
+  },
   finalizeRetryMaxMs: {
     default: 60_000,
     min: 100,

@@ -21,6 +21,7 @@ const ACCOUNT_TABLES = [
 /** Tables both can access. */
 const WORK_TABLES = [
   'attempt_errors',
+  'attempt_traces',
   'budgets',
   'callbacks',
   'counter_contributions',

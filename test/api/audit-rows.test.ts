@@ -193,6 +193,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   getSummary: { changesNothing: READS },
   listItems: { changesNothing: READS },
   getItem: { changesNothing: READS },
+  getItemTrace: { changesNothing: READS },
   listErrors: { changesNothing: READS },
   getTimeline: { changesNothing: READS },
   listGenerations: { changesNothing: READS },

@@ -65,6 +65,7 @@ const MATRIX: Record<RouteName, Row> = {
   editErrors: WRITE,
   listItems: READ,
   getItem: READ,
+  getItemTrace: READ,
   getItemImage: READ,
   listTree: READ,
   listErrors: READ,

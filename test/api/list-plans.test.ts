@@ -7,6 +7,7 @@ import { listNotDoneRows } from '../../src/store/views/exports/export-not-done-p
 import { listRows } from '../../src/store/views/exports/export-page.ts';
 import { readStats } from '../../src/store/views/health/read-stats.ts';
 import { readChildren, readItem } from '../../src/store/views/items/read-item.ts';
+import { readItemTrace } from '../../src/store/views/items/read-item-trace.ts';
 import { readItemHistory } from '../../src/store/views/items/read-item-history.ts';
 import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.ts';
 import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
@@ -189,6 +190,7 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
       ),
   ],
   ['a row', (db) => readItem(db, jobId, 1, 5000)],
+  ['the trace of a row', (db) => readItemTrace(db, jobId, 5000)],
   ['children', (db) => readChildren(db, jobId, 1, 0, 100)],
   ['roots of the tree', (db) => treeRoots(db, treeOf(), { fromSeq: 0, toSeq: 5000 })],
   ['children in the tree', (db) => treeChildren(db, treeOf(), 5000, -1)],
@@ -216,6 +218,7 @@ const QUEUE_AND_ROWS = [
   'result_rows',
   'stage_outputs',
   'attempt_errors',
+  'attempt_traces',
   'item_edits',
   'spans',
   'ledger',

@@ -67,6 +67,8 @@ const WORKERS: readonly SettingSection[] = [
       emitMaxDepth: 'levels',
       emitMaxItems: 'rows',
       emitMaxPerItem: 'rows',
+      logMaxLines: 'lines',
+      logMaxBytes: 'bytes',
       reprocessMaxAttempts: 'attempts',
       reprocessWaitMs: 'ms',
     },

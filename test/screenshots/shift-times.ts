@@ -14,6 +14,7 @@ const TABLES = [
   'results',
   'error_groups',
   'attempt_errors',
+  'attempt_traces',
   'job_events',
   'audit',
   'summaries',

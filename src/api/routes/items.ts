@@ -7,6 +7,7 @@ import { readErrorGroups } from '../../store/views/results/read-error-groups.ts'
 import { rejectedPage } from '../../store/views/items/rejected-page.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import { getItem } from '../items/get-item.ts';
+import { getItemTrace } from '../items/get-item-trace.ts';
 import { getTimeline } from '../jobs/get-timeline.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { listItemsOfJob } from '../items/list-items-of-job.ts';
@@ -18,6 +19,7 @@ import { asJson, timeOrNull } from '../requests/wire-values.ts';
 export const itemHandlers: Handlers<typeof itemRoutes> = {
   listItems: listItemsOfJob,
   getItem,
+  getItemTrace,
   getItemImage: sendItemImage,
   listTree,
   listErrors: async ({ job, query }, { reads }) => {

@@ -1,16 +1,18 @@
 // The contents of a flush: COPY lines, spans and counts, from the outcomes of leases that are still held.
 import { errorSignature } from '../../core/errors/error-signature.ts';
+import { wallClockMs } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database.ts';
 import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
 import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import type { NewChild } from '../../store/commands/items/insert-children.ts';
 import { countStatus, emptyLedgerCounts } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultBlocks } from '../../store/commands/results/insert-result-blocks.ts';
+import { insertTraces, type TraceRow } from '../../store/commands/results/insert-traces.ts';
 import type { DoneRow } from '../../store/commands/results/record-done.ts';
 import type { ResultBlock } from '../../store/commands/results/result-block.ts';
 import { addToGroup, type ErrorGroupDelta } from '../../store/commands/results/upsert-error-groups.ts';
 import type { CountedItem } from '../counters/count-contributions.ts';
-import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
+import type { AttemptTrace, FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
 import { NextSpans } from './next-spans.ts';
 import { ResultBlocks } from './result-blocks.ts';
 
@@ -36,6 +38,7 @@ export class FlushContents {
   readonly blocks: ResultBlock[] = [];
   /** DONE results that are in no block, if the flush has only such. */
   readonly doneRows: DoneRow[] = [];
+  readonly traces: TraceRow[] = [];
   recorded = 0;
   readonly #batch: FlushBatch;
   readonly #withCost: boolean;
@@ -75,12 +78,13 @@ export class FlushContents {
     this.lostTokens.push(token);
   }
 
-  /** Writes results, outputs and failed attempts. */
+  /** Writes results, outputs, failed attempts and traces. */
   async write(tx: Transaction): Promise<void> {
     for (const { seq, attempt, handlerMs, json, cost } of this.doneRows)
       this.#lines.result(seq, attempt, 'DONE', handlerMs, null, json, null, cost);
     await insertResultBlocks(tx, this.#batch, this.blocks);
     await this.#lines.copy(tx);
+    await insertTraces(tx, this.#batch, this.traces);
   }
 
   #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome): void {
@@ -91,6 +95,7 @@ export class FlushContents {
     counts.handlerMs += handlerMs;
     if (json !== null) counts.bytes += json.length;
     this.#addGains(outcome);
+    if (outcome.trace) this.#addTrace(attempt, outcome, outcome.trace);
     const signature = failure === null ? null : errorSignature(failure.class, failure.message);
     if (failure !== null) addToGroup(this.groups, signature!, failure, seq, kind === 'terminal');
     if (kind === 'terminal') {
@@ -119,6 +124,26 @@ export class FlushContents {
     // later phases are taken back too.
     if (this.#takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
       this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#batch.phase : LAST_PHASE });
+  }
+
+  #addTrace(
+    attempt: number,
+    { seq, kind, status, handlerMs, delayMs }: RecordedOutcome,
+    trace: AttemptTrace,
+  ): void {
+    const { endedAtMs, strategy, thrown, log, droppedLines } = trace;
+    this.traces.push({
+      seq,
+      attempt,
+      outcome: kind === 'advance' ? 'advanced' : kind === 'retry' ? 'retry' : status.toLowerCase(),
+      startedAgoMs: Math.max(0, wallClockMs() - endedAtMs) + handlerMs,
+      durationMs: handlerMs,
+      retryAfterMs: kind === 'retry' ? delayMs : null,
+      strategy,
+      thrown,
+      log,
+      droppedLines,
+    });
   }
 
   #addColumns(names: readonly string[], first: number): void {

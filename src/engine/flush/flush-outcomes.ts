@@ -20,6 +20,16 @@ import type { EngineContext } from '../engine-context.ts';
 import { FlushContents } from './flush-contents.ts';
 import { type EmittedChild, lockForChildren, storeChildren } from './store-children.ts';
 
+/** Details of an attempt for the trace of its row. */
+export interface AttemptTrace {
+  endedAtMs: number;
+  strategy: string | null;
+  /** JSON without line breaks, as are the log lines. */
+  thrown: string | null;
+  log: string | null;
+  droppedLines: number;
+}
+
 export interface RecordedOutcome {
   seq: number;
   kind: 'terminal' | 'advance' | 'retry';
@@ -40,6 +50,8 @@ export interface RecordedOutcome {
   counted?: readonly Contribution[] | undefined;
   /** Contributions of earlier generations cannot be taken back and still count. */
   keepsCounted?: boolean;
+  /** Stored with this outcome or not at all. */
+  trace?: AttemptTrace | undefined;
 }
 
 export interface LeaseOutcomes {
@@ -118,12 +130,22 @@ async function recordPlain(
   { db }: EngineContext,
   batch: FlushBatch,
   leases: RecordedLease[],
-  { blocks, doneRows: rows, counts, recorded }: FlushContents,
+  { blocks, doneRows: rows, traces, counts, recorded }: FlushContents,
 ): Promise<FlushReport | null> {
   const { jobId, generation, phase, workerId, flushId: entryId } = batch;
   const entry = { jobId, entryId, generation, phase, workerId };
   faultPoint('flush.before_commit');
-  const held = await recordDone(db, { jobId, generation, phase, leases, blocks, rows, entry, counts });
+  const held = await recordDone(db, {
+    jobId,
+    generation,
+    phase,
+    leases,
+    blocks,
+    rows,
+    traces,
+    entry,
+    counts,
+  });
   if (!held) return null;
   return { recorded, fenced: 0, lostTokens: [], mayFinish: hasEmptied(held), hasNewWork: false };
 }

@@ -51,7 +51,7 @@ function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
-    limits: { emitMaxPerItem: 10 },
+    limits: { emitMaxPerItem: 10, logMaxLines: 100, logMaxBytes: 10_000 },
   };
   const admission = freeAdmission({ slots: ITEMS });
   const events = new Events();

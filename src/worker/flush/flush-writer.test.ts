@@ -26,6 +26,12 @@ function done(seq: number, json = `{"seq":${seq}}`): RecordedOutcome {
   return { seq, kind: 'terminal', status: 'DONE', json, failure: null, delayMs: 0, handlerMs: 1 };
 }
 
+/** DONE, with a trace. */
+function logged(seq: number): RecordedOutcome {
+  const trace = { endedAtMs: 0, strategy: null, thrown: null, log: '[]', droppedLines: 0 };
+  return { ...done(seq), trace };
+}
+
 interface Bench {
   jobId: string;
   lease: Lease;
@@ -115,6 +121,10 @@ function resultsOf(jobId: string): Promise<Record<string, unknown>[]> {
     'select seq::int, status, result, error_class, error from results where job_id = $1 order by seq',
     [jobId],
   );
+}
+
+function tracesOf(jobId: string): Promise<Record<string, unknown>[]> {
+  return database.query('select seq::int, log from attempt_traces where job_id = $1 order by seq', [jobId]);
 }
 
 async function ledgerOf(jobId: string): Promise<Record<string, unknown>> {
@@ -347,12 +357,13 @@ describe('a flush that fails with a transient error', () => {
       {},
       { wrap: losingFirstReply },
     );
-    record(...Array.from({ length: 4 }, (_, seq) => done(seq)));
+    record(...Array.from({ length: 4 }, (_, seq) => logged(seq)));
     await whenSettled;
     expect(seen('flush.rolled_back')).toMatchObject([{ kind: 'passing' }]);
     expect(seen('flush.fenced')).toEqual([]);
     expect(lost).toEqual([]);
     expect(await ledgerOf(jobId)).toMatchObject({ entries: 1, done: 4 });
+    expect(await tracesOf(jobId)).toEqual([0, 1, 2, 3].map((seq) => ({ seq, log: '[]' })));
     expect(mayFinish).toEqual([jobId]);
   });
 
@@ -379,9 +390,10 @@ describe('a lease that was lost', () => {
   it('is fenced: only the count of late outcomes is written', async () => {
     const { record, whenSettled, seen, jobId, lost, lease, mayFinish, backlog } = await bench(4);
     await database.query('update spans set token = gen_random_uuid() where job_id = $1', [jobId]);
-    record(...Array.from({ length: 4 }, (_, seq) => done(seq)));
+    record(...Array.from({ length: 4 }, (_, seq) => logged(seq)));
     await whenSettled;
     expect(seen('flush.fenced')).toEqual([{ jobId, items: 4 }]);
+    expect(await tracesOf(jobId)).toEqual([]);
     expect(lost).toEqual([lease]);
     expect(await resultsOf(jobId)).toEqual([]);
     expect(await ledgerOf(jobId)).toMatchObject({ done: 0, fenced: 4 });

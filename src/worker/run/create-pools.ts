@@ -49,7 +49,11 @@ function createPool(
     retryPolicy: phaseRetryPolicy(settings, phase, pipeline.strategies),
     resultMaxBytes: settings.resultMaxBytes,
     columns,
-    limits: { emitMaxPerItem: settings.emitMaxPerItem },
+    limits: {
+      emitMaxPerItem: settings.emitMaxPerItem,
+      logMaxLines: settings.logMaxLines,
+      logMaxBytes: settings.logMaxBytes,
+    },
     ...(onThrown && { onThrown }),
   };
   const slots =

@@ -93,7 +93,7 @@ function openPool(
     jitter: () => 0.5,
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
-    limits: { emitMaxPerItem: 10 },
+    limits: { emitMaxPerItem: 10, logMaxLines: 100, logMaxBytes: 10_000 },
   };
   const admission = freeAdmission({
     slots,

@@ -14,8 +14,11 @@ import { itemOutcome } from './item-outcome.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 
-export function classify(runtime: PhaseRuntime, error: unknown): Failure {
-  runtime.onThrown?.(describeThrown(error));
+/** Classifies an error that failed these items; each keeps it for its trace. */
+export function classify(runtime: PhaseRuntime, error: unknown, items: readonly RunningItem[]): Failure {
+  const thrown = describeThrown(error);
+  for (const item of items) item.thrown = thrown;
+  runtime.onThrown?.(thrown);
   const failure = classifyError(error, wallClockMs());
   if (!runtime.phase.classify) return failure;
   try {

@@ -53,7 +53,7 @@ function runNow(run: AnyPhase['run'], options: RunOptions = {}): RecordedOutcome
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: options.strategies ? 3 : 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
-    limits: { emitMaxPerItem: 3 },
+    limits: { emitMaxPerItem: 3, logMaxLines: 100, logMaxBytes: 10_000 },
   };
   const shared = { log: silentLogger, blobs, runtime };
   const item = new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared);

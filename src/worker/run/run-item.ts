@@ -2,6 +2,7 @@
 // handler behaviour ends in one of a closed set of outcomes.
 import { classifyError } from '../../core/errors/classify-error.ts';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
+import type { LogLimits } from '../../core/items/log-lines.ts';
 import { isError, isVerdict } from '../../core/items/outcome.ts';
 import { toStorableJson } from '../../core/items/storable-json.ts';
 import type { RetryPolicy } from '../../core/retries/retry-policy.ts';
@@ -23,7 +24,7 @@ export interface PhaseRuntime {
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
   columns: ResultColumns;
-  limits: { emitMaxPerItem: number };
+  limits: { emitMaxPerItem: number } & LogLimits;
   /** Jitter of a retry, in [0, 1). Default: random. Pipeline tests set it to be reproducible. */
   jitter?: (item: RunningItem) => number;
   /** Receives every error of a handler before it is classified. Only the trace of one row needs them. */
@@ -80,7 +81,7 @@ function isPromise(answer: unknown): answer is PromiseLike<unknown> {
 }
 
 function recordThrown(runtime: PhaseRuntime, item: RunningItem, error: unknown): RecordedOutcome {
-  return recordFailure(runtime, item, classify(runtime, error));
+  return recordFailure(runtime, item, classify(runtime, error, [item]));
 }
 
 /** Never throws. */

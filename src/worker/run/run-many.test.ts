@@ -46,7 +46,7 @@ async function callWith(runMany_: unknown, options: CallOptions = {}): Promise<R
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
-    limits: { emitMaxPerItem: 10 },
+    limits: { emitMaxPerItem: 10, logMaxLines: 100, logMaxBytes: 10_000 },
   };
   const items = inputs.map((input, at) => {
     const attempt = (options.attempts?.[at] ?? 1) - 1;

@@ -24,7 +24,7 @@ export async function runMany(runtime: PhaseRuntime, batch: RunningBatch, settle
     awaited = await awaitEntries(answer);
     values = checkAnswer(answer, items.length);
   } catch (error) {
-    const failure = classify(runtime, error);
+    const failure = classify(runtime, error, items);
     for (const item of items) settle(item, recordFailure(runtime, item, failure));
     return;
   }
@@ -60,7 +60,7 @@ async function prepareOne(runtime: PhaseRuntime, item: BatchedItem): Promise<Fai
     item.input = ready.input;
     return null;
   } catch (error) {
-    return classify(runtime, error);
+    return classify(runtime, error, [item]);
   }
 }
 
@@ -129,10 +129,10 @@ function recordEntry(
     const wasAwaited = awaited.has(at);
     const value = wasAwaited ? awaited.get(at) : values[at];
     if (wasAwaited && value instanceof RejectedEntry)
-      return recordFailure(runtime, item, classify(runtime, value.error));
+      return recordFailure(runtime, item, classify(runtime, value.error, [item]));
     if (value !== undefined) return recordValue(runtime, item, value);
     const missing = `expected runMany to return an entry for every item, got ${values.length} and nothing at ${at}`;
-    return recordFailure(runtime, item, classify(runtime, new Error(missing)));
+    return recordFailure(runtime, item, classify(runtime, new Error(missing), [item]));
   } catch (error) {
     return recordFailure(runtime, item, classifyError(error, wallClockMs()));
   }

@@ -7,13 +7,18 @@ import { Contributions, type Counter, contributionTo } from '../../core/items/co
 import { isAmount } from '../../core/limits/budget.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { EmittedChild } from '../../engine/flush/store-children.ts';
+import type { ThrownError } from '../../core/errors/thrown-error.ts';
+import { type LogLimits, LogLines } from '../../core/items/log-lines.ts';
 import type { ItemContext } from '../../pipeline/item-context.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { openStored } from '../../platform/blob-store/image-copies.ts';
+import type { ItemLog } from '../../pipeline/item-log.ts';
+import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { type Charge, describeAmount } from '../admission/item-charge.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
+import { createItemLog } from './create-item-log.ts';
 import type { TimedCall } from './deadline-queue.ts';
 import { emittedChild } from './emitted-child.ts';
 
@@ -21,7 +26,7 @@ import { emittedChild } from './emitted-child.ts';
 export interface ItemServices {
   runtime: {
     pipeline: { strategies: readonly string[]; counters: readonly Counter[] };
-    limits: { emitMaxPerItem: number };
+    limits: { emitMaxPerItem: number } & LogLimits;
   };
   log: Logger;
   blobs: Pick<BlobStore, 'get' | 'list'>;
@@ -46,6 +51,9 @@ export class RunningItem implements ItemContext, TimedCall {
   toldCost: number | null = null;
   emitted: EmittedChild[] | null = null;
   counted: Contributions | null = null;
+  logged: LogLines | null = null;
+  /** The error that failed the call; null: it threw none. */
+  thrown: ThrownError | null = null;
   readonly #shared: ItemServices;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
@@ -90,8 +98,12 @@ export class RunningItem implements ItemContext, TimedCall {
     return `${jobId}:${this.seq}:${generation}:${phase}`;
   }
 
-  get log(): Logger {
-    return this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
+  get log(): ItemLog {
+    const log = this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
+    return createItemLog(log, (level, message, fields) => {
+      this.logged ??= new LogLines(this.#shared.runtime.limits);
+      this.logged.add(monotonicMs() - this.startedMs, level, message, fields);
+    });
   }
 
   // Getters that return closures, not methods: handlers destructure the context.

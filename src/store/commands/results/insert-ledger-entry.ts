@@ -19,6 +19,9 @@ export const INSERT_LEDGER = {
   values: (first: number): string => COLUMNS.map(([, type], at) => `$${first + at}::${type}`).join(', '),
 };
 
+/** Number of values of an entry. */
+export const LEDGER_VALUES = COLUMNS.length;
+
 const INSERT_LEDGER_ENTRY: Statement = {
   name: 'insert-ledger-entry',
   text: `${INSERT_LEDGER.columns} values (${INSERT_LEDGER.values(1)})`,

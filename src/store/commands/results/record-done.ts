@@ -1,6 +1,13 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { fenceValues, heldLeases, type RecordedLease, shrinkLeases } from '../spans/fence-leases.ts';
-import { INSERT_LEDGER, type LedgerCounts, type LedgerEntry, ledgerValues } from './insert-ledger-entry.ts';
+import {
+  INSERT_LEDGER,
+  LEDGER_VALUES,
+  type LedgerCounts,
+  type LedgerEntry,
+  ledgerValues,
+} from './insert-ledger-entry.ts';
+import { insertTracesAt, type TraceRow, traceValues } from './insert-traces.ts';
 import { BLOCK_VALUES, blockValues, insertBlocks, type ResultBlock } from './result-block.ts';
 
 // A whole flush as one statement: fence, blocks, rows and ledger entry. It is for the common flush, in which all items
@@ -10,9 +17,7 @@ const FIRST = { fence: 4, blocks: 8, rows: 8 + BLOCK_VALUES, ledger: 13 + BLOCK_
 const ALL_HELD = '(select all_held from whole)';
 const $row = (offset: number): string => `$${FIRST.rows + offset}`;
 
-const RECORD_DONE: Statement = {
-  name: 'record-done',
-  text: `
+const recordDoneText = (others: string): string => `
     with ${heldLeases(FIRST.fence)},
     whole as materialized (select count(*) = cardinality($${FIRST.fence}::bigint[]) as all_held from held),
     ${shrinkLeases(FIRST.fence, ALL_HELD)},
@@ -25,11 +30,18 @@ const RECORD_DONE: Statement = {
         as r(seq, attempt, handler_ms, cost, result)
       where ${ALL_HELD}
     ),
+    ${others}
     booked as (
       ${INSERT_LEDGER.columns}
       select ${INSERT_LEDGER.values(FIRST.ledger)} where ${ALL_HELD}
     )
-    select token, isempty(rest) from held`,
+    select token, isempty(rest) from held`;
+
+const RECORD_DONE: Statement = { name: 'record-done', text: recordDoneText('') };
+// A statement of its own, so that flushes without traces, which are most, do not pay for them.
+const RECORD_DONE_TRACED: Statement = {
+  name: 'record-done-traced',
+  text: recordDoneText(`traced as (${insertTracesAt(FIRST.ledger + LEDGER_VALUES, ALL_HELD)}),`),
 };
 
 export interface DoneRow {
@@ -47,14 +59,15 @@ export interface DoneFlush {
   leases: readonly RecordedLease[];
   blocks: readonly ResultBlock[];
   rows: readonly DoneRow[];
-  entry: LedgerEntry;
+  traces: readonly TraceRow[];
+  entry: LedgerEntry & { workerId: string };
   counts: LedgerCounts;
 }
 
 /** Returns the tokens of the leases, true for those that are empty now; null, with nothing changed, if one is lost. */
 export async function recordDone(db: Executor, flush: DoneFlush): Promise<Map<string, boolean> | null> {
-  const { jobId, generation, phase, leases, blocks, rows, entry, counts } = flush;
-  const held = await db.runArrays(RECORD_DONE, [
+  const { jobId, generation, phase, leases, blocks, rows, traces, entry, counts } = flush;
+  const held = await db.runArrays(traces.length > 0 ? RECORD_DONE_TRACED : RECORD_DONE, [
     jobId,
     generation,
     phase,
@@ -66,6 +79,7 @@ export async function recordDone(db: Executor, flush: DoneFlush): Promise<Map<st
     rows.map((row) => row.cost),
     rows.map((row) => row.json ?? '').join('\n'),
     ...ledgerValues(entry, counts),
+    ...(traces.length > 0 ? traceValues(entry.workerId, traces) : []),
   ]);
   if (held.length < leases.length) return null;
   return new Map(held.map((row) => [row[0] as string, row[1] as boolean]));

@@ -1,0 +1,19 @@
+// GET /api/jobs/:jobId/items/:seq/trace: every attempt of a row, with its log lines.
+import type { itemRoutes } from '../../contract/items.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { readItem } from '../../store/views/items/read-item.ts';
+import { readItemTrace } from '../../store/views/items/read-item-trace.ts';
+import type { Handler } from '../requests/handler.ts';
+import { showTrace } from './show-trace.ts';
+
+export const getItemTrace: Handler<typeof itemRoutes.getItemTrace> = async (
+  { job, params: { seq } },
+  { reads },
+) => {
+  const [item, attempts] = await Promise.all([
+    readItem(reads, job.jobId, job.generation, seq),
+    readItemTrace(reads, job.jobId, seq),
+  ]);
+  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${seq}`);
+  return showTrace(seq, attempts, job.phases);
+};

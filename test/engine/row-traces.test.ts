@@ -1,0 +1,159 @@
+// The trace of a row: log lines and details of its attempts, from the handler through the flush to the API.
+import { afterEach, expect, test } from 'vitest';
+import { type ItemContext, definePipeline, notFound, openRowmill, type Rowmill } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
+import type { Settings } from '../../src/platform/settings.ts';
+import { newId } from '../../src/platform/random.ts';
+import { createClient } from '../../src/client/index.ts';
+import { readItemTrace, type TracedAttempt } from '../../src/store/views/items/read-item-trace.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+let rowmill: Rowmill;
+afterEach(() => rowmill.close());
+
+type Handler = (row: { n: number }, context: ItemContext) => unknown;
+
+/** Runs the rows through the handlers and returns the job. */
+async function finished(
+  handlers: Handler[],
+  rows: { n: number }[],
+  settings: Partial<Settings> = {},
+): Promise<string> {
+  rowmill = await openRowmill({ databaseUrl: database.url, settings });
+  const pipeline = definePipeline({
+    name: `traced-${newId()}`,
+    strategies: ['near', 'far'],
+    phases: handlers.map((run, at) => ({
+      name: `phase ${at}`,
+      retry: { overloaded: { maxAttempts: 3, baseMs: 1, capMs: 1 }, not_found: { baseMs: 1, capMs: 1 } },
+      run: (row: unknown, context: unknown) => run(row as { n: number }, context as ItemContext),
+    })),
+  } as Parameters<typeof definePipeline>[0]);
+  const worker = await rowmill.startWorker([pipeline]);
+  const jobId = await rowmill.submit(pipeline, rows, { outputs: [] });
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+  return jobId;
+}
+
+const traceOf = (jobId: string, seq: number): Promise<TracedAttempt[]> =>
+  readItemTrace(contextOf(rowmill).db, jobId, seq);
+
+const storedTraces = async (jobId: string): Promise<number> =>
+  (await database.query('select count(*)::int as n from attempt_traces where job_id = $1', [jobId]))[0]!
+    .n as number;
+
+const lines = (attempt: TracedAttempt): unknown[] =>
+  attempt.log.map(({ level, message, fields }) => [level, message, fields]);
+
+test('rows that succeed at once and log nothing store no trace, and have their attempts', async () => {
+  const jobId = await finished([() => ({ ok: true }), () => ({ ok: true })], [{ n: 0 }, { n: 1 }]);
+  expect(await storedTraces(jobId)).toBe(0);
+  expect(await traceOf(jobId, 1)).toMatchObject([
+    { phase: 0, attempt: 1, outcome: 'advanced', log: [], workerId: null },
+    { phase: 1, attempt: 1, outcome: 'done', log: [], workerId: null },
+  ]);
+});
+
+test('log lines are stored with the outcome of their row, in one statement or a transaction', async () => {
+  const jobId = await finished(
+    [
+      ({ n }, { log }) => {
+        log('looked', { n });
+        log.warn('slow');
+        log.error({ code: 7 }, 'fields first');
+        log.child({ shop: 'a' }).info('inside', { n });
+        log.debug('not stored');
+        return n === 1 ? notFound() : { n };
+      },
+    ],
+    [{ n: 0 }, { n: 1 }, { n: 2 }],
+  );
+  for (const seq of [0, 1, 2])
+    for (const attempt of await traceOf(jobId, seq))
+      expect(lines(attempt)).toEqual([
+        ['info', 'looked', { n: seq }],
+        ['warn', 'slow', {}],
+        ['error', 'fields first', { code: 7 }],
+        ['info', 'inside', { shop: 'a', n: seq }],
+      ]);
+  const [done] = await traceOf(jobId, 2);
+  expect(done).toMatchObject({ outcome: 'done', attempt: 1, strategy: 'near', droppedLines: 0 });
+  expect(done!.workerId).toMatch(/^[0-9a-f-]{36}$/);
+  const tried = await traceOf(jobId, 1);
+  expect(tried[0]).toMatchObject({ outcome: 'retry', strategy: 'near', errorClass: 'not_found' });
+  expect(tried[1]).toMatchObject({ strategy: 'far' });
+  expect(tried.at(-1)).toMatchObject({ outcome: 'not_found', errorClass: 'not_found', thrown: null });
+});
+
+test('a failed attempt keeps its error with stack and causes, and the next one its number', async () => {
+  const jobId = await finished(
+    [
+      (_, { attempt }) => {
+        if (attempt === 1)
+          throw Object.assign(new Error('busy', { cause: new TypeError('no\0 socket') }), { status: 503 });
+        return { attempt };
+      },
+      () => ({ ok: true }),
+    ],
+    [{ n: 0 }],
+  );
+  const trace = await traceOf(jobId, 0);
+  expect(trace).toMatchObject([
+    { phase: 0, attempt: 1, outcome: 'retry', errorClass: 'overloaded', thrown: { name: 'Error' } },
+    { phase: 0, attempt: 2, outcome: 'advanced', errorClass: null, thrown: null },
+    { phase: 1, attempt: 1, outcome: 'done' },
+  ]);
+  expect(trace[0]!.thrown!.stack[0]).toContain('row-traces.test.ts');
+  expect(trace[0]!.thrown!.causes).toMatchObject([{ name: 'TypeError', message: 'no\ufffd socket' }]);
+  expect(trace[1]!.startedAt!.getTime()).toBeGreaterThanOrEqual(trace[0]!.startedAt!.getTime());
+});
+
+test('hostile log lines do not keep an outcome from being stored', async () => {
+  const jobId = await finished(
+    [
+      (row, { log }) => {
+        log('a\0b \ud83d', { '\0': '\udc00', tab: '\t\\N\n' });
+        for (let n = 0; n < 1000; n += 1) log('again', { n });
+        return row;
+      },
+    ],
+    [{ n: 0 }],
+    { logMaxLines: 5 },
+  );
+  const [attempt] = await traceOf(jobId, 0);
+  expect(attempt).toMatchObject({ outcome: 'done', droppedLines: 996 });
+  expect(attempt!.log).toHaveLength(5);
+  expect(attempt!.log[0]).toMatchObject({
+    message: 'a\ufffdb \ufffd',
+    fields: { '\ufffd': '\ufffd', tab: '\t\\N\n' },
+  });
+});
+
+test('the API answers with the trace, and deleting the job deletes it', async () => {
+  const jobId = await finished(
+    [
+      ({ n }, { log, attempt }) => {
+        log('looked', { n });
+        if (attempt === 1) throw Object.assign(new Error('busy'), { status: 503 });
+        return { n };
+      },
+    ],
+    [{ n: 0 }],
+  );
+  const api = await startTestApi(database.url);
+  const client = createClient({ baseUrl: api.url, validate: true });
+  const { seq, attempts } = await client.getItemTrace({ jobId, seq: 0 });
+  expect(seq).toBe(0);
+  expect(attempts).toMatchObject([
+    { phaseName: 'phase 0', attempt: 1, outcome: 'retry', error: 'busy', waitedFor: null },
+    { phaseName: 'phase 0', attempt: 2, outcome: 'done', waitedFor: 'retry', log: [{ message: 'looked' }] },
+  ]);
+  await expect(client.getItemTrace({ jobId, seq: 5 })).rejects.toMatchObject({ code: 'ITEM_NOT_FOUND' });
+
+  expect(await storedTraces(jobId)).toBe(2);
+  await client.deleteJob({ jobId });
+  await expect.poll(() => storedTraces(jobId)).toBe(0);
+});
