@@ -41,6 +41,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   cli: EVERYTHING_BELOW_CLI,
   testing: EVERYTHING_BELOW_CLI,
   'open-rowmill.ts': EVERYTHING_BELOW_CLI,
+  ai: ['core'],
   'define-config.ts': ['platform', 'ingest'],
   'index.ts': EVERYTHING_BELOW_CLI,
 };

@@ -58,6 +58,7 @@ describe('TypeScript', () => {
     const paths = {
       rowmill: [resolve('dist/index.d.ts')],
       'rowmill/client': [resolve('dist/client/index.d.ts')],
+      'rowmill/ai': [resolve('dist/ai/index.d.ts')],
       'rowmill/testing': [resolve('dist/testing/index.d.ts')],
     };
     writeFileSync(

@@ -1,0 +1,2 @@
+import all = require('../dist/ai/index.js');
+export = all;
