@@ -23,6 +23,7 @@ import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
+import { processName } from '../platform/process-name.ts';
 
 import { WorkerLimits } from './admission/worker-limits.ts';
 import { ClaimLoops } from './claims/claim-loops.ts';
@@ -158,7 +159,7 @@ export class RowmillWorker {
   }
 
   get #name(): string {
-    return this.#options.name ?? `pid ${process.pid}`;
+    return this.#options.name ?? processName();
   }
 
   #createKeeper(): LeaseKeeper {

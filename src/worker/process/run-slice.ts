@@ -14,6 +14,7 @@ import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
+import { processName } from '../../platform/process-name.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readJobOutlook } from '../../store/views/jobs/read-job-outlook.ts';
 import { type Progress, readProgress } from '../../store/views/jobs/read-progress.ts';
@@ -116,7 +117,7 @@ class Slice {
     const worker = new RowmillWorker({
       databaseUrl: db.url,
       pipelines: [this.#pipeline],
-      name: `slice of pid ${process.pid}`,
+      name: `slice of ${processName()}`,
       settings,
       events,
       ...(log && { log }),

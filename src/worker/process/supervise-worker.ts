@@ -13,6 +13,7 @@ import { randomFraction } from '../../platform/random.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { toRowmillError } from '../../platform/to-rowmill-error.ts';
+import { processName } from '../../platform/process-name.ts';
 
 export type ToChild =
   | {
@@ -187,7 +188,7 @@ export class SupervisedWorker {
       databaseUrl: context.db.url,
       modules,
       settings: context.settings,
-      name: name ?? `pid ${process.pid}`,
+      name: name ?? processName(),
       logLevel: this.#logLevel,
       metrics: metrics ?? null,
     });
