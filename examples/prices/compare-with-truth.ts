@@ -29,7 +29,7 @@ export function compareWithTruth(rows: readonly PricedRow[], things: readonly Th
 
 function expectedOf({ fate }: Thing): { statuses: string[]; found: string | null } {
   if (fate === 'unknown') return { statuses: ['NOT_FOUND'], found: null };
-  // The schema refuses an invalid price; a photo that shows nothing is not found.
-  if (fate === 'unreadable') return { statuses: ['ERROR', 'NOT_FOUND'], found: null };
+  // The schema refuses an invalid price, and the pipeline fails a photo that shows nothing.
+  if (fate === 'unreadable') return { statuses: ['ERROR'], found: null };
   return { statuses: ['DONE'], found: fate };
 }

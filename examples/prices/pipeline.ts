@@ -3,7 +3,7 @@
 // strategy. A thing that is not found is retried with the next strategy, later and without holding a slot. A call that
 // fails is retried with the same strategy, and is never taken for "not found".
 import { buffer } from 'node:stream/consumers';
-import { definePipeline, httpError, notFound, resource } from 'rowmill';
+import { definePipeline, fail, httpError, notFound, resource } from 'rowmill';
 import { z } from 'zod';
 
 export const RETAILERS = ['atlas', 'borealis', 'corner'];
@@ -52,13 +52,14 @@ export const prices = definePipeline({
       name: 'identify',
       timeoutMs: 20_000,
       resources: [resource('recogniser', ({ blob }: Row) => (blob === undefined ? null : 'photos'))],
-      retry: { not_found: { maxAttempts: 1 }, overloaded: { maxAttempts: 20 } },
+      retry: { overloaded: { maxAttempts: 20 } },
       run: async ({ title, brand, purchase_price, blob }, { openFile, signal, idempotencyKey }) => {
         if (blob === undefined) return { title, brand, paid: purchase_price! };
         const body = await buffer(await openFile(blob));
         const headers = { 'content-type': 'application/octet-stream', 'idempotency-key': idempotencyKey };
         const response = await fetch(`${serviceUrl()}/recognise`, { method: 'POST', body, headers, signal });
-        if (response.status === 404) return notFound('nothing recognised in the photo');
+        // Not notFound: the strategies are for retailers, and recognising the photo again would cost money again.
+        if (response.status === 404) return fail('nothing recognised in the photo');
         return (await checked(response).json()) as { title: string; brand: string; paid: number };
       },
     },

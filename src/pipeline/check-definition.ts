@@ -91,7 +91,7 @@ function checkOutputs({ name, outputs = [] }: PipelineDefinition): void {
 }
 
 function checkPhases(definition: PipelineDefinition): void {
-  const { name, phases, resources = {} } = definition;
+  const { name, phases, resources = {}, strategies = [] } = definition;
   if (!Array.isArray(phases) || phases.length === 0)
     throw invalidPipeline(
       `expected pipeline ${name} to have at least one phase, got ${Array.isArray(phases) ? 'none' : kindOfValue(phases)}`,
@@ -111,7 +111,7 @@ function checkPhases(definition: PipelineDefinition): void {
         'Give each phase a different name.',
       );
     seen.add(phase.name);
-    checkPhase(name, phase, resources);
+    checkPhase(name, phase, { resources, strategies });
   }
 }
 

@@ -1,10 +1,9 @@
 // Checks one phase of a definition.
 import { ERROR_CLASSES } from '../core/items/outcome.ts';
 import { isAmount } from '../core/limits/budget.ts';
-import type { DeclaredLimits } from '../core/limits/resource-limits.ts';
 import { invalidPipeline, kindOfValue } from './invalid-pipeline.ts';
 import { checkUses } from './phase-resources.ts';
-import type { Phase, SinglePhase } from './pipeline.ts';
+import type { Phase, Pipeline, SinglePhase } from './pipeline.ts';
 
 /** The longest delay of a timer. Longer timers fire immediately. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -12,11 +11,12 @@ const MAX_TIMER_MS = 2_147_483_647;
 export function checkPhase(
   pipeline: string,
   phase: Phase,
-  resources: Readonly<Record<string, DeclaredLimits>>,
+  { resources, strategies }: Pick<Pipeline, 'resources' | 'strategies'>,
 ): void {
   const where = `phase ${phase.name} of pipeline ${pipeline}`;
   checkHandler(where, phase);
   checkRetry(where, phase);
+  checkTurns(where, phase, strategies);
   checkUses(pipeline, phase, resources);
   checkCost(where, phase.cost);
   for (const key of ['concurrency', 'timeoutMs'] as const)
@@ -91,6 +91,16 @@ function checkRetry(where: string, phase: Phase): void {
       );
     }
   }
+}
+
+/** Each strategy needs a turn. Raising the number silently would add calls that cost money. */
+function checkTurns(where: string, { retry }: Phase, { length: turns }: readonly string[]): void {
+  const attempts = retry?.not_found?.maxAttempts ?? turns;
+  if (attempts >= turns) return;
+  throw invalidPipeline(
+    `expected maxAttempts for not_found in ${where} to be at least ${turns}, the number of strategies, got ${attempts}`,
+    `Set it to ${turns} or omit it. If the phase uses no strategy, return fail(reason) or skip(reason) instead of notFound(reason): both end the row at once.`,
+  );
 }
 
 function checkCost(where: string, cost: unknown): void {

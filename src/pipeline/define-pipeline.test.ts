@@ -78,6 +78,14 @@ describe('an invalid definition', () => {
     ],
     [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
     [
+      {
+        name: 'p',
+        strategies: ['exact', 'similar'],
+        phases: [{ ...first, retry: { not_found: { maxAttempts: 1 } } }],
+      },
+      'expected maxAttempts for not_found in phase first of pipeline p to be at least 2, the number of strategies, got 1',
+    ],
+    [
       { name: 'p', phases: [{ name: 'first' }] },
       'expected phase first of pipeline p to have a run function, or runMany for several items at once',
     ],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { classifyError, describe as describeError, MAX_ERROR_LENGTH } from './classify-error.ts';
 import { ERROR_CLASSES, type ErrorClass } from '../items/outcome.ts';
+import type { ErrorCode } from './error-registry.ts';
 import { RowmillError } from './rowmill-error.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
@@ -50,6 +51,19 @@ describe('the class of an error', () => {
     const lost = new RowmillError('BLOB_NOT_FOUND', 'expected images/1 to be there');
     expect(classify(lost).class).toBe('permanent');
     expect(classify(new Error('cannot read the photo', { cause: lost })).class).toBe('permanent');
+  });
+
+  it('is that of the failure, not that of the status, for errors of Rowmill', () => {
+    const classOf = (code: ErrorCode) => classify(new RowmillError(code, 'wrong')).class;
+    expect(classOf('PIPELINE_INVALID')).toBe('permanent');
+    expect(classOf('ITEM_INVALID')).toBe('permanent');
+    expect(classOf('JOB_NOT_FOUND')).toBe('permanent');
+    expect(classOf('JOB_UNFINISHED')).toBe('permanent');
+    expect(classOf('DATABASE_UNREACHABLE')).toBe('overloaded');
+    expect(classOf('BLOB_STORE_UNAVAILABLE')).toBe('overloaded');
+    expect(classOf('JOB_BUSY')).toBe('overloaded');
+    const wrapped = new Error('no model', { cause: new RowmillError('PIPELINE_INVALID', 'wrong') });
+    expect(classify(wrapped).class).toBe('permanent');
   });
 
   it.each([

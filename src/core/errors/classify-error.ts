@@ -80,8 +80,8 @@ function classOf(error: unknown): ErrorClass | null {
     firstNumber(read(error, 'response'), ['status', 'statusCode']);
   const given = read(error, 'code');
   const code = typeof given === 'string' ? given : '';
-  // A file missing from the blob store does not mean that the handler's search found nothing.
-  if (code === 'BLOB_NOT_FOUND') return 'permanent';
+  // Errors of Rowmill have a status for its own HTTP API. It is not the answer of a service that the handler asked.
+  if (read(error, 'name') === 'RowmillError') return isPassing(error) ? 'overloaded' : 'permanent';
   if (status === 429) return 'throttled';
   if (status === 404 || status === 410) return 'not_found';
   if (status === 408 || status === 504) return 'timeout';
@@ -91,6 +91,11 @@ function classOf(error: unknown): ErrorClass | null {
   if (TIMEOUT_CODES.has(code) || read(error, 'name') === 'TimeoutError') return 'timeout';
   const passes = NETWORK_CODES.has(code) || DATABASE_CODES.has(code) || PASSING_SQLSTATE.test(code);
   return passes ? 'overloaded' : null;
+}
+
+/** True for an error of Rowmill that names a time for the next try, and for a service that did not answer. */
+function isPassing(error: unknown): boolean {
+  return read(error, 'status') === 503 || firstNumber(error, ['retryAfterMs']) !== null;
 }
 
 /** Reads seconds or an HTTP date from `Retry-After`, and milliseconds from `retry-after-ms` or `retryAfterMs`. */
