@@ -7,9 +7,11 @@ export interface Payload {
   resultBytes: number;
   /** Items whose handler throws an error that no retry can repair. */
   failingPercent: number;
+  /** Lines that the handler logs per item, of about 90 bytes as JSON each. Only Rowmill stores them. */
+  logLines: number;
 }
 
-export const SMALLEST: Payload = { inputBytes: 0, resultBytes: 0, failingPercent: 0 };
+export const SMALLEST: Payload = { inputBytes: 0, resultBytes: 0, failingPercent: 0, logLines: 0 };
 
 export interface Item {
   n: number;

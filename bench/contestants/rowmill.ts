@@ -1,7 +1,14 @@
 // Rowmill with default settings, through its public API.
 
 import pg from 'pg';
-import { definePipeline, Events, openRowmill, type Rowmill, type RowmillWorker } from '../../dist/index.js';
+import {
+  definePipeline,
+  Events,
+  type ItemContext,
+  openRowmill,
+  type Rowmill,
+  type RowmillWorker,
+} from '../../dist/index.js';
 import type { Contestant, ContestantOptions } from '../contestant.ts';
 import { createHandler, createItem, type Item } from '../payload.ts';
 import { RowmillReaders } from './rowmill-readers.ts';
@@ -11,14 +18,32 @@ const FINISH_LAG_ITEMS = 50;
 const PAUSE = `update jobs set state = 'PAUSED' where state = 'QUEUED'`;
 const RESUME = `update jobs set state = 'QUEUED' where state = 'PAUSED'; select pg_notify('rowmill_work', '')`;
 
+function writeLines({ log, seq }: Pick<ItemContext, 'log' | 'seq'>, count: number): void {
+  for (let n = 0; n < count; n += 1) log('Looked up the price of an article', { seq, n });
+}
+
 export function createContestant(options: ContestantOptions): Contestant {
   const { databaseUrl, itemCount, claimSize } = options;
   const settings = claimSize === null ? {} : { claimMax: claimSize };
   const createNth = createItem(options.payload);
   const handle = createHandler(options.payload);
+  const { logLines } = options.payload;
+  // The scenario measures stored lines, not the log of the process.
+  if (logLines > 0) process.env.LOG_LEVEL = 'warn';
   const pipeline = definePipeline({
     name: 'bench',
-    phases: [{ name: 'handle', run: (item) => handle(item as unknown as Item) }],
+    phases: [
+      {
+        name: 'handle',
+        run:
+          logLines === 0
+            ? (item) => handle(item as unknown as Item)
+            : (item, context) => {
+                writeLines(context, logLines);
+                return handle(item as unknown as Item);
+              },
+      },
+    ],
   });
   let rowmill: Rowmill | null = null;
   let worker: RowmillWorker | null = null;

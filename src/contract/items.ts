@@ -1,8 +1,10 @@
 // Rows of a job: pages of the grid, one row with its history, error groups, unfinished rows, and rates over time.
 import { z } from 'zod';
 import { itemParams } from './control.ts';
+import { lineLevel, jobLogLine, tracedLine } from './logs.ts';
 import { defineRoutes } from './route.ts';
 import {
+  flag,
   jobId,
   jobOutcome,
   jobParams,
@@ -122,15 +124,7 @@ export const itemTrace = z
             ),
           })
           .nullable(),
-        log: z.array(
-          z.object({
-            /** Since the start of the attempt. */
-            atMs: z.number(),
-            level: z.enum(['info', 'warn', 'error']),
-            message: z.string(),
-            fields: json,
-          }),
-        ),
+        log: z.array(tracedLine),
         /** Log lines over the limits of an attempt. */
         droppedLines: z.number(),
       }),
@@ -240,6 +234,20 @@ export const itemRoutes = defineRoutes({
     params: itemParams,
     answer: { status: 200, schema: itemTrace },
     errors: ['ITEM_NOT_FOUND'],
+  },
+  listLogs: {
+    ...read,
+    path: '/api/jobs/:jobId/logs',
+    summary: 'Log lines of the handlers of a job, in the order in which they were stored.',
+    query: z.strictObject({
+      /** Lowest level. */
+      level: lineLevel.default('info'),
+      /** For polling: `next` is never null, and with it a later request returns the lines stored meanwhile. */
+      follow: flag.optional(),
+      ...page,
+    }),
+    answer: { status: 200, schema: pageOf(jobLogLine) },
+    errors: ['CURSOR_INVALID'],
   },
   getItemImage: {
     ...read,

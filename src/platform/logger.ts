@@ -9,6 +9,8 @@ export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   child(fields: object): Logger;
+  /** Absent: all levels are written. */
+  isLevelEnabled?(level: string): boolean;
 }
 
 /** The level that LOG_LEVEL sets, or this one. */

@@ -21,7 +21,6 @@ const ACCOUNT_TABLES = [
 /** Tables both can access. */
 const WORK_TABLES = [
   'attempt_errors',
-  'attempt_traces',
   'budgets',
   'callbacks',
   'counter_contributions',
@@ -53,6 +52,7 @@ const WORK_TABLES = [
   'spans',
   'stage_outputs',
   'summaries',
+  'trace_blocks',
   'workers',
 ];
 const EVERYTHING = 'select, insert, update, delete';

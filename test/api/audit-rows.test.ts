@@ -194,6 +194,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listItems: { changesNothing: READS },
   getItem: { changesNothing: READS },
   getItemTrace: { changesNothing: READS },
+  listLogs: { changesNothing: READS },
   listErrors: { changesNothing: READS },
   getTimeline: { changesNothing: READS },
   listGenerations: { changesNothing: READS },

@@ -66,6 +66,7 @@ const MATRIX: Record<RouteName, Row> = {
   listItems: READ,
   getItem: READ,
   getItemTrace: READ,
+  listLogs: READ,
   getItemImage: READ,
   listTree: READ,
   listErrors: READ,

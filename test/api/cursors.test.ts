@@ -14,6 +14,7 @@ const LISTS: RouteName[] = [
   'listJobs',
   'listItems',
   'listRejected',
+  'listLogs',
   'listPendingOfJob',
   'listPending',
   'listJobActivity',
@@ -44,6 +45,12 @@ beforeAll(async () => {
   for (const jobId of jobs) {
     await database.query(
       `insert into rejected_rows (job_id, ordinal, line, reason, raw) select $1, n, n, '', '' from generate_series(0, 4) n`,
+      [jobId],
+    );
+    await database.query(
+      `insert into trace_blocks (job_id, first_seq, last_seq, generation, phase, worker_id, line_count, traces)
+       select $1, n, n, 1, 0, gen_random_uuid(), 1, '{"seq":' || n || ',"attempt":1,"outcome":"done","agoMs":0,"durationMs":0,'
+         || '"log":[{"atMs":0,"level":"info","message":"","fields":{}}]}' from generate_series(0, 4) n`,
       [jobId],
     );
     await database.query(

@@ -7,6 +7,7 @@ import { listNotDoneRows } from '../../src/store/views/exports/export-not-done-p
 import { listRows } from '../../src/store/views/exports/export-page.ts';
 import { readStats } from '../../src/store/views/health/read-stats.ts';
 import { readChildren, readItem } from '../../src/store/views/items/read-item.ts';
+import { logsPage } from '../../src/store/views/items/logs-page.ts';
 import { readItemTrace } from '../../src/store/views/items/read-item-trace.ts';
 import { readItemHistory } from '../../src/store/views/items/read-item-history.ts';
 import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.ts';
@@ -95,6 +96,11 @@ async function fill(job: string): Promise<void> {
      select $1, n, 1, 0, 1, (case when n % 20 = 0 then 'ERROR' else 'DONE' end)::item_status,
        jsonb_build_object('n', n), case when n % 20 = 0 then 'broken' end, case when n % 20 = 0 then 'permanent' end
      from generate_series(0, $2 - 1 - 1000) n`,
+    [job, ITEMS],
+  );
+  await database.query(
+    `insert into trace_blocks (job_id, first_seq, last_seq, generation, phase, worker_id, line_count, traces)
+     select $1, n, n, 1, 0, gen_random_uuid(), 1, '{"seq":' || n || ',"attempt":1,"outcome":"done"}' from generate_series(0, $2 - 1) n`,
     [job, ITEMS],
   );
   await database.query('update jobs set item_count = $2 where job_id = $1', [job, ITEMS]);
@@ -191,6 +197,8 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ],
   ['a row', (db) => readItem(db, jobId, 1, 5000)],
   ['the trace of a row', (db) => readItemTrace(db, jobId, 5000)],
+  ['log lines', (db) => logsPage(db, jobId, { storedIn: 5, blockId: 5 }, false)],
+  ['log lines of a follower', (db) => logsPage(db, jobId, { storedIn: 5, blockId: 5 }, true)],
   ['children', (db) => readChildren(db, jobId, 1, 0, 100)],
   ['roots of the tree', (db) => treeRoots(db, treeOf(), { fromSeq: 0, toSeq: 5000 })],
   ['children in the tree', (db) => treeChildren(db, treeOf(), 5000, -1)],
@@ -218,7 +226,7 @@ const QUEUE_AND_ROWS = [
   'result_rows',
   'stage_outputs',
   'attempt_errors',
-  'attempt_traces',
+  'trace_blocks',
   'item_edits',
   'spans',
   'ledger',

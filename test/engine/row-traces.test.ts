@@ -1,10 +1,11 @@
 // The trace of a row: log lines and details of its attempts, from the handler through the flush to the API.
+import pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
-import { type ItemContext, definePipeline, notFound, openRowmill, type Rowmill } from '../../src/index.ts';
-import { contextOf } from '../../src/open-rowmill.ts';
-import type { Settings } from '../../src/platform/settings.ts';
-import { newId } from '../../src/platform/random.ts';
 import { createClient } from '../../src/client/index.ts';
+import { definePipeline, type ItemContext, notFound, openRowmill, type Rowmill } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
+import { newId } from '../../src/platform/random.ts';
+import type { Settings } from '../../src/platform/settings.ts';
 import { readItemTrace, type TracedAttempt } from '../../src/store/views/items/read-item-trace.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -42,8 +43,12 @@ const traceOf = (jobId: string, seq: number): Promise<TracedAttempt[]> =>
   readItemTrace(contextOf(rowmill).db, jobId, seq);
 
 const storedTraces = async (jobId: string): Promise<number> =>
-  (await database.query('select count(*)::int as n from attempt_traces where job_id = $1', [jobId]))[0]!
-    .n as number;
+  (
+    await database.query(
+      `select coalesce(sum(cardinality(string_to_array(traces, E'\\n'))), 0)::int as n from trace_blocks where job_id = $1`,
+      [jobId],
+    )
+  )[0]!.n as number;
 
 const lines = (attempt: TracedAttempt): unknown[] =>
   attempt.log.map(({ level, message, fields }) => [level, message, fields]);
@@ -156,4 +161,65 @@ test('the API answers with the trace, and deleting the job deletes it', async ()
   expect(await storedTraces(jobId)).toBe(2);
   await client.deleteJob({ jobId });
   await expect.poll(() => storedTraces(jobId)).toBe(0);
+});
+
+const logging: Handler = ({ n }, { log }) => {
+  log('first', { n });
+  log.warn('second', { n });
+  return { n };
+};
+
+test('the log of a job has every line once, page by page and by level', async () => {
+  const rows = Array.from({ length: 40 }, (_, n) => ({ n }));
+  const jobId = await finished([logging, logging], rows);
+  const { url } = await startTestApi(database.url);
+  const client = createClient({ baseUrl: url, validate: true });
+  const seen: string[] = [];
+  for await (const line of client.pages('listLogs', { jobId, limit: 7 }))
+    seen.push(`${line.phaseName} ${line.seq} ${line.message}`);
+  expect(new Set(seen).size).toBe(160);
+  expect(seen).toHaveLength(160);
+  const { items, next } = await client.listLogs({ jobId, level: 'warn', limit: 200 });
+  expect(items).toHaveLength(80);
+  expect(items.every(({ level }) => level === 'warn')).toBe(true);
+  expect(next).toBeNull();
+  const [first] = items;
+  expect(Date.now() - Date.parse(first!.at)).toBeLessThan(60_000);
+});
+
+test('a follower of a job waits for transactions that may still commit lines', async () => {
+  const jobId = await finished([logging], [{ n: 0 }]);
+  const { url } = await startTestApi(database.url);
+  const client = createClient({ baseUrl: url, validate: true });
+  const add = (n: number): string =>
+    `insert into trace_blocks (job_id, first_seq, last_seq, generation, phase, worker_id, line_count, traces)
+     values ('${jobId}', ${n}, ${n}, 1, 0, gen_random_uuid(), 1, '{"seq":${n},"attempt":1,"outcome":"done","agoMs":0,` +
+    `"durationMs":0,"log":[{"atMs":0,"level":"info","message":"late","fields":{}}]}')`;
+  const from = await client.listLogs({ jobId, follow: true });
+  expect(from.items.map(({ message }) => message)).toEqual(['first', 'second']);
+  const slow = new pg.Client({ connectionString: database.url });
+  await slow.connect();
+  try {
+    await slow.query('begin');
+    await slow.query(add(5));
+    await database.query(add(6));
+    const between = await client.listLogs({ jobId, follow: true, cursor: from.next! });
+    expect(between.items).toEqual([]);
+    const all = await client.listLogs({ jobId, cursor: from.next! });
+    expect(all.items.map(({ seq }) => seq)).toEqual([6]);
+    await slow.query('commit');
+    // Transactions of other tests may be open for a moment.
+    const seqs: number[] = [];
+    let cursor = between.next!;
+    await expect
+      .poll(async () => {
+        const page = await client.listLogs({ jobId, follow: true, cursor });
+        cursor = page.next!;
+        seqs.push(...page.items.map(({ seq }) => seq));
+        return seqs;
+      })
+      .toEqual([5, 6]);
+  } finally {
+    await slow.end();
+  }
 });

@@ -14,7 +14,7 @@ const TABLES = [
   'results',
   'error_groups',
   'attempt_errors',
-  'attempt_traces',
+  'trace_blocks',
   'job_events',
   'audit',
   'summaries',

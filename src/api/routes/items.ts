@@ -1,25 +1,27 @@
 // Rows of a job: pages, one row with its history, error groups, rates over time, and unfinished rows.
 import type { itemRoutes } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { rejectedPage } from '../../store/views/items/rejected-page.ts';
 import { type ActivityRow, jobActivityPage } from '../../store/views/jobs/job-activity-page.ts';
 import { listGenerations } from '../../store/views/jobs/list-generations.ts';
 import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
-import { rejectedPage } from '../../store/views/items/rejected-page.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import { getItem } from '../items/get-item.ts';
 import { getItemTrace } from '../items/get-item-trace.ts';
-import { getTimeline } from '../jobs/get-timeline.ts';
-import type { Handlers } from '../requests/handler.ts';
 import { listItemsOfJob } from '../items/list-items-of-job.ts';
-import { pendingHandlers } from '../jobs/list-pending.ts';
+import { listLogs } from '../items/list-logs.ts';
 import { listTree } from '../items/list-tree.ts';
 import { sendItemImage } from '../items/send-item-image.ts';
+import { getTimeline } from '../jobs/get-timeline.ts';
+import { pendingHandlers } from '../jobs/list-pending.ts';
+import type { Handlers } from '../requests/handler.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
 
 export const itemHandlers: Handlers<typeof itemRoutes> = {
   listItems: listItemsOfJob,
   getItem,
   getItemTrace,
+  listLogs,
   getItemImage: sendItemImage,
   listTree,
   listErrors: async ({ job, query }, { reads }) => {

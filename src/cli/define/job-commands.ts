@@ -102,7 +102,25 @@ export function defineJobCommands(program: Command): void {
   exportResults(program.command('export <job>', { hidden: true }));
 }
 
+function defineLogs(program: Command): void {
+  commandOfBoth('Show log lines of a job, or the attempts and log lines of one row', 'logs', program)
+    .argument('<job>')
+    .argument('[row]', 'Row of the job, counted from 1', wholeNumber)
+    .option('-f, --follow', 'Show new lines of the job until it finishes')
+    .addOption(
+      new Option('--level <level>', 'Lowest level').choices(['info', 'warn', 'error']).default('info'),
+    )
+    .option('--limit <n>', 'Maximum number of lines of the job, without --follow', wholeNumber, 1000)
+    .option('--json', 'JSON output, one line per log line')
+    .action(
+      ending(async (job: string, row: number | undefined, options) =>
+        (await import('../commands/logs.ts')).showLogs(job, row, options),
+      ),
+    );
+}
+
 export function defineRowCommands(program: Command): void {
+  defineLogs(program);
   const rows = program.command('rows').description('Rows of a job: list, retry, rerun');
 
   const list = (target: Command): Command =>

@@ -9,13 +9,13 @@ import type { Download } from '../../client/read-download.ts';
 import type { Given } from '../../client/route-call.ts';
 import { RowmillApiError } from '../../client/rowmill-api-error.ts';
 import type { Routes } from '../../contract/routes.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
+import { ITEM_STATUSES } from '../../core/items/outcome.ts';
+import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { limitedBy } from '../../core/jobs/limited-by.ts';
-import { ITEM_STATUSES } from '../../core/items/outcome.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import { unreadableFile } from '../../ingest/unreadable-file.ts';
 import { waitMs } from '../../platform/clock.ts';
@@ -23,8 +23,8 @@ import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
-  type PortExportRequest,
   type JobPort,
+  type PortExportRequest,
   type SubmitRequest,
   toListedJob,
   toShownError,
@@ -83,6 +83,8 @@ export function clientPort(client: Client, description: string): JobPort {
           status === 'PENDING' || status === 'PROCESSING' ? null : { status, errorClass, error, result },
       };
     },
+    trace: (jobId, seq) => client.getItemTrace({ jobId, seq }),
+    logs: (jobId, request) => client.listLogs({ jobId, ...request }),
     submit: (request, signal) => submitOver(client, request, signal),
     async setBudget(jobId, budget) {
       await client.changeJob({ jobId, budget });
@@ -98,6 +100,7 @@ export function clientPort(client: Client, description: string): JobPort {
     reprocess: (jobId, request) => client.reprocessJob({ jobId, ...reprocessBody(request) }),
     exportTo: (jobId, path, request) => exportOver(client, jobId, path, request),
     watch: (jobId, signal) => watchOver(client, jobId, signal),
+    isPassing,
     async workers() {
       const { items } = await client.listWorkers();
       return items.map(toShownWorker);
@@ -291,8 +294,7 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
         isStale = false;
         // Wait for a server that is temporarily unavailable, as the event stream does.
         watched = await look().catch((error: unknown) => {
-          if (!(error instanceof RowmillApiError) || (error.status !== 0 && error.status !== 503))
-            throw error;
+          if (!isPassing(error)) throw error;
           isStale = true;
           return { ...watched, notice: `reconnecting to the server: ${sentenceOf(error)}` };
         });
@@ -304,6 +306,10 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
     stop();
     await listening;
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof RowmillApiError && (error.status === 0 || error.status === 503);
 }
 
 function sentenceOf(reason: unknown): string {

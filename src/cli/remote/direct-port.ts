@@ -1,5 +1,7 @@
 // Runs commands directly on the database.
 
+import { readLogs } from '../../api/items/list-logs.ts';
+import { showTrace } from '../../api/items/show-trace.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
@@ -13,6 +15,7 @@ import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { readItem } from '../../store/views/items/read-item.ts';
 import { readItemHistory } from '../../store/views/items/read-item-history.ts';
+import { readItemTrace } from '../../store/views/items/read-item-trace.ts';
 import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
@@ -23,10 +26,10 @@ import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
-  type PortItemsRequest,
   type JobListRequest,
   type JobPort,
   type ListedJob,
+  type PortItemsRequest,
   type ShownItem,
   type ShownJob,
   type ShownSummary,
@@ -63,6 +66,11 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
+    async trace(jobId, seq) {
+      const { phases } = await rowmill.job(jobId);
+      return showTrace(seq, await readItemTrace(db, jobId, seq), phases);
+    },
+    logs: async (jobId, request) => readLogs(db, await rowmill.job(jobId), request),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),
     async setBudget(jobId, change) {
       await rowmill.setBudget(jobId, change, { actor: currentAccount() });
@@ -98,6 +106,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       return stream.rowCount;
     },
     watch: (jobId, signal) => watchDirectly(rowmill, jobId, signal),
+    isPassing: (error) => databaseErrorKind(error) === 'passing',
     async workers() {
       const workers = await listWorkers(db, settings.heartbeatMs * 3);
       return workers.map(({ startedAt, heartbeatAt, ...rest }) =>

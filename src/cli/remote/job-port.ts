@@ -1,12 +1,14 @@
 // The operations that commands need, implemented over a server and on the database. Shapes are those of the contract,
 // so that both implementations print the same.
 import type { z } from 'zod';
-import type { errorGroup, item } from '../../contract/items.ts';
+import type { errorGroup, item, itemTrace } from '../../contract/items.ts';
 import type { job, summary } from '../../contract/jobs.ts';
+import type { jobLogLine } from '../../contract/logs.ts';
 import type { worker } from '../../contract/operations.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
-import type { JobState } from '../../core/jobs/job-state.ts';
 import type { OutputFormat } from '../../core/files/output-format.ts';
+import type { LineLevel } from '../../core/items/log-lines.ts';
+import type { JobState } from '../../core/jobs/job-state.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
@@ -143,6 +145,15 @@ export interface PortExportRequest {
   generation?: number | undefined;
 }
 
+export interface LogsRequest {
+  /** Lowest level. */
+  level: LineLevel;
+  limit: number;
+  cursor?: string | undefined;
+  /** For polling: `next` is never null. */
+  follow?: boolean;
+}
+
 export interface SubmitRequest extends Omit<SubmitFileOptions, 'signal'> {
   path: string;
   /** Its name over a server; its module on the database, such as ./prices.ts#prices. */
@@ -193,6 +204,12 @@ export interface JobPort {
   items(jobId: string, request: PortItemsRequest): Promise<ShownItem[]>;
   /** `seq` counts from 0. */
   storedRow(jobId: string, seq: number): Promise<StoredRow>;
+  /** `seq` counts from 0. */
+  trace(jobId: string, seq: number): Promise<z.infer<typeof itemTrace>>;
+  logs(
+    jobId: string,
+    request: LogsRequest,
+  ): Promise<{ items: z.infer<typeof jobLogLine>[]; next: string | null }>;
   submit(request: SubmitRequest, signal: AbortSignal): Promise<{ jobId: string; created: boolean }>;
   setBudget(jobId: string, change: { max?: number; perItem?: number }): Promise<void>;
   pause(jobId: string): Promise<Controlled>;
@@ -203,6 +220,8 @@ export interface JobPort {
   exportTo(jobId: string, path: string, request: PortExportRequest): Promise<number | null>;
   /** Yields the job a few times per second until it finishes. */
   watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchedJob>;
+  /** True if the server or database is not available for now. */
+  isPassing(error: unknown): boolean;
   workers(): Promise<ShownWorker[]>;
   resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;
   setResource(name: string, change: OverrideChange, key: string | undefined): Promise<ResourceOverride>;

@@ -7,14 +7,15 @@ import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import type { NewChild } from '../../store/commands/items/insert-children.ts';
 import { countStatus, emptyLedgerCounts } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultBlocks } from '../../store/commands/results/insert-result-blocks.ts';
-import { insertTraces, type TraceRow } from '../../store/commands/results/insert-traces.ts';
+import { insertTraceBlocks, type TraceBlock } from '../../store/commands/results/insert-trace-blocks.ts';
 import type { DoneRow } from '../../store/commands/results/record-done.ts';
 import type { ResultBlock } from '../../store/commands/results/result-block.ts';
 import { addToGroup, type ErrorGroupDelta } from '../../store/commands/results/upsert-error-groups.ts';
 import type { CountedItem } from '../counters/count-contributions.ts';
-import type { AttemptTrace, FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
+import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
 import { NextSpans } from './next-spans.ts';
 import { ResultBlocks } from './result-blocks.ts';
+import { type TracedOutcome, traceBlocks } from './trace-blocks.ts';
 
 const LAST_PHASE = 32_767;
 
@@ -28,6 +29,7 @@ export class FlushContents {
   readonly counts = emptyLedgerCounts();
   readonly groups = new Map<string, ErrorGroupDelta>();
   readonly #lines: OutcomeLines;
+  readonly #traced: TracedOutcome[] = [];
   readonly spans: NextSpans;
   /** Result columns by name, with their positions. */
   readonly columns = new Map<string, number>();
@@ -38,7 +40,6 @@ export class FlushContents {
   readonly blocks: ResultBlock[] = [];
   /** DONE results that are in no block, if the flush has only such. */
   readonly doneRows: DoneRow[] = [];
-  readonly traces: TraceRow[] = [];
   recorded = 0;
   readonly #batch: FlushBatch;
   readonly #withCost: boolean;
@@ -58,6 +59,10 @@ export class FlushContents {
     const { counts, children, counted, ranAgain, columns } = this;
     const others = children.length + counted.length + ranAgain.length + columns.size;
     return counts.done === this.recorded && others === 0 && this.doneRows.length <= PLAIN_ROWS;
+  }
+
+  traces(): TraceBlock[] {
+    return this.#traced.length === 0 ? [] : traceBlocks(this.#traced, wallClockMs());
   }
 
   add(lease: LeaseOutcomes): void {
@@ -84,7 +89,7 @@ export class FlushContents {
       this.#lines.result(seq, attempt, 'DONE', handlerMs, null, json, null, cost);
     await insertResultBlocks(tx, this.#batch, this.blocks);
     await this.#lines.copy(tx);
-    await insertTraces(tx, this.#batch, this.traces);
+    await insertTraceBlocks(tx, this.#batch, this.traces());
   }
 
   #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome): void {
@@ -95,7 +100,7 @@ export class FlushContents {
     counts.handlerMs += handlerMs;
     if (json !== null) counts.bytes += json.length;
     this.#addGains(outcome);
-    if (outcome.trace) this.#addTrace(attempt, outcome, outcome.trace);
+    if (outcome.trace) this.#traced.push({ attempt, outcome, trace: outcome.trace });
     const signature = failure === null ? null : errorSignature(failure.class, failure.message);
     if (failure !== null) addToGroup(this.groups, signature!, failure, seq, kind === 'terminal');
     if (kind === 'terminal') {
@@ -124,26 +129,6 @@ export class FlushContents {
     // later phases are taken back too.
     if (this.#takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
       this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#batch.phase : LAST_PHASE });
-  }
-
-  #addTrace(
-    attempt: number,
-    { seq, kind, status, handlerMs, delayMs }: RecordedOutcome,
-    trace: AttemptTrace,
-  ): void {
-    const { endedAtMs, strategy, thrown, log, droppedLines } = trace;
-    this.traces.push({
-      seq,
-      attempt,
-      outcome: kind === 'advance' ? 'advanced' : kind === 'retry' ? 'retry' : status.toLowerCase(),
-      startedAgoMs: Math.max(0, wallClockMs() - endedAtMs) + handlerMs,
-      durationMs: handlerMs,
-      retryAfterMs: kind === 'retry' ? delayMs : null,
-      strategy,
-      thrown,
-      log,
-      droppedLines,
-    });
   }
 
   #addColumns(names: readonly string[], first: number): void {

@@ -27,6 +27,8 @@ export interface AttemptTrace {
   /** JSON without line breaks, as are the log lines. */
   thrown: string | null;
   log: string | null;
+  /** Number of lines in `log`. */
+  lineCount: number;
   droppedLines: number;
 }
 
@@ -130,9 +132,10 @@ async function recordPlain(
   { db }: EngineContext,
   batch: FlushBatch,
   leases: RecordedLease[],
-  { blocks, doneRows: rows, traces, counts, recorded }: FlushContents,
+  contents: FlushContents,
 ): Promise<FlushReport | null> {
   const { jobId, generation, phase, workerId, flushId: entryId } = batch;
+  const { blocks, doneRows: rows, counts, recorded } = contents;
   const entry = { jobId, entryId, generation, phase, workerId };
   faultPoint('flush.before_commit');
   const held = await recordDone(db, {
@@ -142,7 +145,7 @@ async function recordPlain(
     leases,
     blocks,
     rows,
-    traces,
+    traces: contents.traces(),
     entry,
     counts,
   });

@@ -28,7 +28,7 @@ function done(seq: number, json = `{"seq":${seq}}`): RecordedOutcome {
 
 /** DONE, with a trace. */
 function logged(seq: number): RecordedOutcome {
-  const trace = { endedAtMs: 0, strategy: null, thrown: null, log: '[]', droppedLines: 0 };
+  const trace = { endedAtMs: 0, strategy: null, thrown: null, log: '[]', lineCount: 0, droppedLines: 0 };
   return { ...done(seq), trace };
 }
 
@@ -124,7 +124,12 @@ function resultsOf(jobId: string): Promise<Record<string, unknown>[]> {
 }
 
 function tracesOf(jobId: string): Promise<Record<string, unknown>[]> {
-  return database.query('select seq::int, log from attempt_traces where job_id = $1 order by seq', [jobId]);
+  return database.query(
+    `select (line::json ->> 'seq')::int as seq, line::json ->> 'log' as log
+     from trace_blocks cross join lateral unnest(string_to_array(traces, E'\\n')) as l(line)
+     where job_id = $1 order by seq`,
+    [jobId],
+  );
 }
 
 async function ledgerOf(jobId: string): Promise<Record<string, unknown>> {

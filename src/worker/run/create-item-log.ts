@@ -5,24 +5,34 @@ import type { Logger } from '../../platform/logger.ts';
 
 type Keep = (level: LineLevel, message: string, fields: object) => void;
 
-/** `inherited`: fields of `child` loggers, which stored lines include. */
-export function createItemLog(log: Logger, keep: Keep, inherited: object | null = null): ItemLog {
+/**
+ * `common`: fields of every line in the log of the process. `inherited`: fields of `child` loggers, which stored lines
+ * include too.
+ */
+export function createItemLog(
+  log: Logger,
+  common: object,
+  keep: Keep,
+  inherited: object | null = null,
+): ItemLog {
   const writeAt = (level: LineLevel | 'debug'): WriteLine => {
     return (first: object | string, second?: object | string): void => {
       const isMessageFirst = typeof first === 'string';
       const message = String((isMessageFirst ? first : second) ?? '');
       const given = isMessageFirst ? second : first;
-      const fields = typeof given === 'object' && given !== null ? given : {};
-      log[level](fields, message);
-      if (level !== 'debug') keep(level, message, inherited ? { ...inherited, ...fields } : fields);
+      const own = typeof given === 'object' && given !== null ? given : {};
+      const fields = inherited ? { ...inherited, ...own } : own;
+      // Without a child logger per call: creating one costs more than a stored line.
+      if (log.isLevelEnabled?.(level) !== false) log[level]({ ...common, ...fields }, message);
+      if (level !== 'debug') keep(level, message, fields);
     };
   };
   const info = writeAt('info');
-  return Object.assign(((...line: Parameters<WriteLine>) => info(...line)) as WriteLine, {
+  return Object.assign(((first: never, second: never) => info(first, second)) as WriteLine, {
     debug: writeAt('debug'),
     info,
     warn: writeAt('warn'),
     error: writeAt('error'),
-    child: (fields: object) => createItemLog(log.child(fields), keep, { ...inherited, ...fields }),
+    child: (fields: object) => createItemLog(log, common, keep, { ...inherited, ...fields }),
   });
 }

@@ -47,6 +47,7 @@ function traceOf(item: RunningItem, failure: Failure | null): AttemptTrace | und
     strategy: item.strategy ?? null,
     thrown: thrown === null || failure === null ? null : thrownJson(thrown),
     log: logged?.toJson() ?? null,
+    lineCount: logged?.count ?? 0,
     droppedLines: logged?.dropped ?? 0,
   };
 }

@@ -3,16 +3,16 @@
 
 import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
+import { type LogLimits, LogLines } from '../../core/items/log-lines.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { EmittedChild } from '../../engine/flush/store-children.ts';
-import type { ThrownError } from '../../core/errors/thrown-error.ts';
-import { type LogLimits, LogLines } from '../../core/items/log-lines.ts';
 import type { ItemContext } from '../../pipeline/item-context.ts';
+import type { ItemLog } from '../../pipeline/item-log.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { openStored } from '../../platform/blob-store/image-copies.ts';
-import type { ItemLog } from '../../pipeline/item-log.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { type Charge, describeAmount } from '../admission/item-charge.ts';
@@ -57,6 +57,7 @@ export class RunningItem implements ItemContext, TimedCall {
   readonly #shared: ItemServices;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
+  #log: ItemLog | null = null;
 
   constructor(lease: Lease, claimed: ClaimedItem, startedMs: number, shared: ItemServices) {
     this.lease = lease;
@@ -99,11 +100,14 @@ export class RunningItem implements ItemContext, TimedCall {
   }
 
   get log(): ItemLog {
-    const log = this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
-    return createItemLog(log, (level, message, fields) => {
-      this.logged ??= new LogLines(this.#shared.runtime.limits);
-      this.logged.add(monotonicMs() - this.startedMs, level, message, fields);
-    });
+    if (this.#log === null) {
+      const common = { jobId: this.jobId, seq: this.seq, attempt: this.attempt };
+      this.#log = createItemLog(this.#shared.log, common, (level, message, fields) => {
+        this.logged ??= new LogLines(this.#shared.runtime.limits);
+        this.logged.add(monotonicMs() - this.startedMs, level, message, fields);
+      });
+    }
+    return this.#log;
   }
 
   // Getters that return closures, not methods: handlers destructure the context.

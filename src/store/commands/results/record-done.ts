@@ -7,7 +7,7 @@ import {
   type LedgerEntry,
   ledgerValues,
 } from './insert-ledger-entry.ts';
-import { insertTracesAt, type TraceRow, traceValues } from './insert-traces.ts';
+import { insertTraceBlocksAt, type TraceBlock, traceBlockValues } from './insert-trace-blocks.ts';
 import { BLOCK_VALUES, blockValues, insertBlocks, type ResultBlock } from './result-block.ts';
 
 // A whole flush as one statement: fence, blocks, rows and ledger entry. It is for the common flush, in which all items
@@ -41,7 +41,7 @@ const RECORD_DONE: Statement = { name: 'record-done', text: recordDoneText('') }
 // A statement of its own, so that flushes without traces, which are most, do not pay for them.
 const RECORD_DONE_TRACED: Statement = {
   name: 'record-done-traced',
-  text: recordDoneText(`traced as (${insertTracesAt(FIRST.ledger + LEDGER_VALUES, ALL_HELD)}),`),
+  text: recordDoneText(`traced as (${insertTraceBlocksAt(FIRST.ledger + LEDGER_VALUES, ALL_HELD)}),`),
 };
 
 export interface DoneRow {
@@ -59,7 +59,7 @@ export interface DoneFlush {
   leases: readonly RecordedLease[];
   blocks: readonly ResultBlock[];
   rows: readonly DoneRow[];
-  traces: readonly TraceRow[];
+  traces: readonly TraceBlock[];
   entry: LedgerEntry & { workerId: string };
   counts: LedgerCounts;
 }
@@ -79,7 +79,7 @@ export async function recordDone(db: Executor, flush: DoneFlush): Promise<Map<st
     rows.map((row) => row.cost),
     rows.map((row) => row.json ?? '').join('\n'),
     ...ledgerValues(entry, counts),
-    ...(traces.length > 0 ? traceValues(entry.workerId, traces) : []),
+    ...(traces.length > 0 ? traceBlockValues(entry.workerId, traces) : []),
   ]);
   if (held.length < leases.length) return null;
   return new Map(held.map((row) => [row[0] as string, row[1] as boolean]));

@@ -2,15 +2,23 @@
 import type { LogLine } from '../../../core/items/log-lines.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { resultsOf } from '../results/stored-results.ts';
+import { parseTrace, type StoredThrown, TRACE_BLOCK_SEQS } from './stored-trace.ts';
 
 const MAX_ATTEMPTS = 200;
 
 // A first attempt that succeeded and logged nothing has no trace: an output without a trace is of attempt 1.
-// Index: attempt_errors_by_item, stage_outputs_pkey, attempt_traces_pkey, result_rows_pkey, result_blocks_pkey.
+// Index: attempt_errors_by_item, stage_outputs_pkey, trace_blocks_pkey, result_rows_pkey, result_blocks_pkey.
 const READ_ITEM_TRACE: Statement = {
   name: 'read-item-trace',
   text: `
-    with traces as materialized (select * from attempt_traces where job_id = $1 and seq = $2),
+    with traces as materialized (
+      select b.generation, b.phase, b.worker_id, b.stored_at, l.line, (l.line::json ->> 'attempt')::smallint as attempt,
+        l.line::json ->> 'outcome' as outcome
+      from trace_blocks b
+      cross join lateral unnest(string_to_array(b.traces, E'\\n')) as l(line)
+      where b.job_id = $1 and b.first_seq > $2 - ${TRACE_BLOCK_SEQS} and b.first_seq <= $2 and b.last_seq >= $2
+        and starts_with(l.line, '{"seq":' || $2::bigint || ',')
+    ),
     ended as (
       select generation, phase, attempt, 'retry' as outcome, null::real as handler_ms, cost, error_class, error,
         failed_at as ended_at
@@ -25,10 +33,8 @@ const READ_ITEM_TRACE: Statement = {
       where s.job_id = $1 and s.seq = $2
     ),
     newest as (
-      select e.generation, e.phase, e.attempt, e.outcome, t.worker_id as "workerId", t.started_at as "startedAt",
-        coalesce(t.duration_ms, e.handler_ms) as "durationMs", t.retry_after_ms as "retryAfterMs", e.ended_at as "endedAt",
-        e.cost, t.strategy, e.error_class as "errorClass", e.error, t.thrown, t.log,
-        coalesce(t.dropped_lines, 0) as "droppedLines"
+      select e.generation, e.phase, e.attempt, e.outcome, t.worker_id as "workerId", t.stored_at as "storedAt",
+        e.handler_ms as "handlerMs", e.ended_at as "endedAt", e.cost, e.error_class as "errorClass", e.error, t.line
       from ended e left join traces t using (generation, phase, attempt)
       order by e.generation desc, e.phase desc, e.attempt desc
       limit ${MAX_ATTEMPTS}
@@ -56,20 +62,25 @@ export interface TracedAttempt {
   droppedLines: number;
 }
 
-interface StoredThrown {
-  name: string | null;
-  stack: string[];
-  causes: { name: string | null; message: string; code: string | null }[];
-}
-
-type TraceColumns = Omit<TracedAttempt, 'thrown' | 'log'> & { thrown: string | null; log: string | null };
+type TraceColumns = Pick<
+  TracedAttempt,
+  'generation' | 'phase' | 'attempt' | 'outcome' | 'workerId' | 'endedAt' | 'cost' | 'errorClass' | 'error'
+> & { storedAt: Date | null; handlerMs: number | null; line: string | null };
 
 /** The newest attempts, in their order. */
 export async function readItemTrace(db: Executor, jobId: string, seq: number): Promise<TracedAttempt[]> {
   const { rows } = await db.run<TraceColumns>(READ_ITEM_TRACE, [jobId, seq]);
-  return rows.map((row) => ({
-    ...row,
-    thrown: row.thrown === null ? null : (JSON.parse(row.thrown) as StoredThrown),
-    log: row.log === null ? [] : (JSON.parse(row.log) as LogLine[]),
-  }));
+  return rows.map(({ line, storedAt, handlerMs, ...row }) => {
+    const trace = line === null ? null : parseTrace(line);
+    return {
+      ...row,
+      startedAt: trace && storedAt && new Date(storedAt.getTime() - trace.agoMs),
+      durationMs: trace?.durationMs ?? handlerMs,
+      retryAfterMs: trace?.retryAfterMs ?? null,
+      strategy: trace?.strategy ?? null,
+      thrown: trace?.thrown ?? null,
+      log: trace?.log ?? [],
+      droppedLines: trace?.droppedLines ?? 0,
+    };
+  });
 }

@@ -1,0 +1,63 @@
+// Cuts the traces of a flush into blocks of attempts of items that are near each other.
+import type { TraceBlock } from '../../store/commands/results/insert-trace-blocks.ts';
+import { TRACE_BLOCK_SEQS } from '../../store/views/items/stored-trace.ts';
+import type { AttemptTrace, RecordedOutcome } from './flush-outcomes.ts';
+
+/** Most attempts of a block, and most characters before the last attempt. Reading one attempt reads its block. */
+const BLOCK = { attempts: 500, length: 256 * 1024 };
+
+export interface TracedOutcome {
+  attempt: number;
+  outcome: RecordedOutcome;
+  trace: AttemptTrace;
+}
+
+/** `nowMs`: the time of the flush, to which the starts of the attempts are relative. */
+export function traceBlocks(traced: readonly TracedOutcome[], nowMs: number): TraceBlock[] {
+  const blocks: TraceBlock[] = [];
+  let open: TraceBlock | null = null;
+  let attempts = 0;
+  for (const each of inOrder(traced)) {
+    const { seq } = each.outcome;
+    const isFull =
+      open === null ||
+      attempts >= BLOCK.attempts ||
+      open.traces.length >= BLOCK.length ||
+      seq - open.firstSeq >= TRACE_BLOCK_SEQS;
+    if (open === null || isFull) {
+      open = { firstSeq: seq, lastSeq: seq, lineCount: 0, traces: '' };
+      attempts = 0;
+      blocks.push(open);
+    }
+    open.lastSeq = seq;
+    open.lineCount += each.trace.lineCount;
+    open.traces += attempts === 0 ? traceJson(each, nowMs) : `\n${traceJson(each, nowMs)}`;
+    attempts += 1;
+  }
+  return blocks;
+}
+
+/** `read-item-trace` finds attempts by the beginning. Absent fields are null, or 0. */
+function traceJson({ attempt, outcome, trace }: TracedOutcome, nowMs: number): string {
+  const { seq, kind, status, handlerMs, delayMs } = outcome;
+  const { endedAtMs, strategy, thrown, log, droppedLines } = trace;
+  const ended = kind === 'advance' ? 'advanced' : kind === 'retry' ? 'retry' : status.toLowerCase();
+  const agoMs = Math.round(Math.max(0, nowMs - endedAtMs) + handlerMs);
+  let json = `{"seq":${seq},"attempt":${attempt},"outcome":"${ended}","agoMs":${agoMs},"durationMs":${Math.round(handlerMs * 10) / 10}`;
+  if (kind === 'retry') json += `,"retryAfterMs":${delayMs}`;
+  if (strategy !== null) json += `,"strategy":${JSON.stringify(strategy)}`;
+  if (thrown !== null) json += `,"thrown":${thrown}`;
+  if (log !== null) json += `,"log":${log}`;
+  if (droppedLines > 0) json += `,"droppedLines":${droppedLines}`;
+  return `${json}}`;
+}
+
+/** Most flushes have their outcomes in the order of their items. */
+function inOrder(traced: readonly TracedOutcome[]): readonly TracedOutcome[] {
+  let last = -1;
+  for (const { outcome } of traced) {
+    if (outcome.seq < last) return traced.toSorted((a, b) => a.outcome.seq - b.outcome.seq);
+    last = outcome.seq;
+  }
+  return traced;
+}
