@@ -96,6 +96,9 @@ export function clientPort(client: Client, description: string): JobPort {
       for await (const { state } of client.follow(jobId)) if (isFinished(state)) break;
       return { changed, state: (await client.getJob({ jobId })).state, released: 0 };
     },
+    async delete(jobId) {
+      await client.deleteJob({ jobId });
+    },
     reprocess: (jobId, request) => client.reprocessJob({ jobId, ...reprocessBody(request) }),
     exportTo: (jobId, path, request) => exportOver(client, jobId, path, request),
     watch: (jobId, signal) => watchOver(client, jobId, signal),
