@@ -14,6 +14,8 @@ import {
 } from './define/operating-commands.ts';
 import { defineProcessCommands, defineRunCommands } from './define/run-commands.ts';
 import { EXIT } from './exit-codes.ts';
+import { sayCurrentNames } from './former-names.ts';
+import { usageErrors } from './usage-errors.ts';
 
 const program = new Command('rowmill')
   .description('Run every row of a file through slow, paid, rate-limited TypeScript code.')
@@ -24,8 +26,10 @@ const program = new Command('rowmill')
   .addHelpText('after', '\nRun `rowmill help <command>` for the arguments and options of a command.')
   .showHelpAfterError('(add --help to see the options)')
   // Set before the commands are defined, because they inherit it.
+  .configureOutput(usageErrors(process.argv))
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage));
 
+sayCurrentNames(program);
 program.commandsGroup('Run files:');
 defineRunCommands(program);
 program.commandsGroup('Run processes:');
@@ -46,12 +50,14 @@ program
   .command('completion')
   .description('Print a completion script for a shell, or the commands as JSON')
   .addArgument(new Argument('<shell>').choices(SHELLS))
-  .action(ending((shell: Shell) => printCompletion(shell, program)));
+  .option('--json', 'JSON output')
+  .action(ending((shell: Shell, options) => printCompletion(shell, options, program)));
 
 program
   .command('init [folder]')
   .description('Create a small project with a pipeline and its test')
   .option('--name <name>', 'Name of the package (default: the name of the folder)')
+  .option('--json', 'JSON output')
   .action(
     ending(async (folder: string | undefined, options) =>
       (await import('./commands/init.ts')).init(folder, options),

@@ -54,7 +54,16 @@ const ADDRESS = /^(postgres(ql)?:\/\/|socket:|\/)/;
 /** If the owner of the server exits while this process joins it, one more try is needed, rarely a third. */
 const MOST_TRIES = 5;
 
-export async function openServer(options: ServerOptions, say: (line: string) => void): Promise<OpenedServer> {
+interface CreateOptions {
+  /** If false, a folder without an embedded PostgreSQL is an error: a command that only reads does not create one. */
+  create?: boolean;
+}
+
+export async function openServer(
+  options: ServerOptions,
+  say: (line: string) => void,
+  { create = true }: CreateOptions = {},
+): Promise<OpenedServer> {
   const given = options.databaseUrl ?? databaseUrlFromEnvironment();
   if (given && !ADDRESS.test(given))
     throw new RowmillError(
@@ -62,7 +71,15 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
       'expected the address of a database such as postgres://user@host:5432/name',
     );
   if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
-  return openEmbedded(dataFolder(options), say);
+  const folder = dataFolder(options);
+  if (!create && !existsSync(join(folder, 'pgdata'))) throw noDatabase(folder);
+  return openEmbedded(folder, say);
+}
+
+function noDatabase(folder: string): RowmillError {
+  return new RowmillError('DATABASE_UNREACHABLE', `there is no database in ${folder} yet`, {
+    hint: 'Create one with `rowmill dev` or `rowmill run <pipeline> <file>`, or name another with --data-dir, --database-url or DATABASE_URL.',
+  });
 }
 
 /** The database that openServer would open, and where its address comes from. */

@@ -3,6 +3,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
+import { errorDocs } from '../core/errors/error-docs.ts';
 import { ERROR_REGISTRY } from '../core/errors/error-registry.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from '../platform/database-error.ts';
@@ -20,6 +21,12 @@ const SERVER_HINTS: ReadonlyMap<string, string> = new Map([
 export function printError(thrown: unknown, json = false): void {
   const error = ofDatabase(thrown) ?? thrown;
   if (!(error instanceof RowmillError || isOfServer(error))) {
+    if (json) {
+      const { hint } = ERROR_REGISTRY.INTERNAL_ERROR;
+      const message = error instanceof Error ? error.message : String(error);
+      const details = { code: 'INTERNAL_ERROR', message, hint, docs: errorDocs('INTERNAL_ERROR') };
+      console.log(JSON.stringify({ ok: false, error: details }));
+    }
     console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return;
   }

@@ -9,6 +9,8 @@ import {
 } from './open-server.ts';
 
 export interface FrameOptions {
+  /** Creates the embedded PostgreSQL if there is none. Default: that is an error. */
+  create?: boolean;
   /** Receives what the embedded server logs while it starts. Default: nothing is logged. */
   say?: (line: string) => void;
 }
@@ -16,10 +18,10 @@ export interface FrameOptions {
 export async function withRowmill<Result>(
   options: ServerOptions,
   work: (rowmill: Rowmill, server: OpenedServer) => Promise<Result>,
-  { say = () => {} }: FrameOptions = {},
+  { say = () => {}, create = false }: FrameOptions = {},
 ): Promise<Result> {
   const settings = await commandSettings(options);
-  const server = await openServer(options, say);
+  const server = await openServer(options, say, { create });
   try {
     const rowmill = await openRowmill({ databaseUrl: server.url, settings, onDatabaseWait: sayDatabaseWait });
     try {

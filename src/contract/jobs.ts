@@ -218,6 +218,23 @@ export const jobRoutes = defineRoutes({
     answer: { status: 200, schema: pageOf(listedJob) },
     errors: ['CURSOR_INVALID', 'FORBIDDEN'],
   },
+  findJobs: {
+    method: 'GET',
+    path: '/api/job-ids',
+    summary: 'Jobs that the caller may open and whose id starts with the given characters.',
+    access: 'viewer',
+    scope: 'read',
+    query: z.strictObject({
+      prefix: z.string().regex(/^[0-9a-f-]{1,36}$/i, 'expected the first characters of the id of a job'),
+      limit: z.coerce.number().int().min(1).max(100).default(10),
+    }),
+    answer: {
+      status: 200,
+      schema: z.object({
+        items: z.array(z.object({ jobId, name: z.string(), pipeline: z.string(), createdAt: time })),
+      }),
+    },
+  },
   getJob: {
     method: 'GET',
     path: '/api/jobs/:jobId',

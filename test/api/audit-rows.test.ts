@@ -189,6 +189,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   testWebhook: { call: webhook, rows: ['webhook.test webhook'] },
   resendDelivery: { call: sentDelivery, rows: ['webhook.resend webhook'] },
   listJobs: { changesNothing: READS },
+  findJobs: { changesNothing: READS },
   getJob: { changesNothing: READS },
   getSummary: { changesNothing: READS },
   listItems: { changesNothing: READS },

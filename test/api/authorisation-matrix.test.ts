@@ -47,6 +47,7 @@ const MATRIX: Record<RouteName, Row> = {
   createJob: WRITE,
   previewJob: WRITE,
   listJobs: READ,
+  findJobs: READ,
   getJob: READ,
   getSummary: READ,
   changeJob: WRITE,

@@ -67,6 +67,10 @@ test('idempotency keys and files of two owners are independent', async () => {
   const [herFile, hisFile] = [await ada('POST', '/api/jobs', file()), await bob('POST', '/api/jobs', file())];
   expect([herFile.body.created, hisFile.body.created]).toEqual([true, true]);
   expect((await bob('GET', `/api/jobs/${herFile.body.jobId}`)).body.code).toBe('JOB_NOT_FOUND');
+  const ids = async (person: Person): Promise<unknown> =>
+    (await person('GET', `/api/job-ids?prefix=${herFile.body.jobId.slice(0, 13)}`)).body.items;
+  expect(await ids(ada)).toMatchObject([{ jobId: herFile.body.jobId, pipeline: 'doubling' }]);
+  expect(await ids(bob)).toEqual([]);
 });
 
 test('a job of another owner cannot be corrected, and is answered like a missing one', async () => {

@@ -38,8 +38,10 @@ function at(url: string, environment: Record<string, string> = {}) {
 }
 
 const shortId = JOB_ID.slice(0, 6);
+const foundId = (jobId = JOB_ID) => ({ jobId, name: 'rows.csv', pipeline: 'echo', createdAt: AT });
 const foundJob = {
   listJobs: () => ({ items: [exampleListedJob()], next: null }),
+  findJobs: () => ({ items: [foundId()] }),
   getJob: () => exampleJob(),
   listErrors: () => ({ items: [exampleErrorGroup()], next: null, total: 1 }),
 };
@@ -89,7 +91,7 @@ describe('lists', () => {
     ]);
     expect(jobs.stdout).toMatch(/^Job +State +Pipeline +Name +Owner +Rows +Finished +Failed +Created$/m);
     expect(jobs.stdout).toMatch(
-      new RegExp(`^${JOB_ID} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'),
+      new RegExp(`^${JOB_ID.slice(0, 8)} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'),
     );
     expect(items.stdout).toMatch(/^ +4 +DONE +1 +n=4 +n=4$|^4 +DONE +1 +n=4 +n=4$/m);
     expect(items.stdout).toMatch(/5 +ERROR +1 +n=5 +permanent: no/);
@@ -105,7 +107,7 @@ describe('lists', () => {
       pipeline: 'echo',
       limit: 5,
     });
-    expect(asked('listJobs')).toContainEqual({ search: shortId, limit: 200 });
+    expect(asked('findJobs')).toContainEqual({ prefix: shortId, limit: 11 });
     expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, limit: 2 }]);
     expect(server.asked.every((each) => each.headers.authorization === 'Bearer rmk_k_s')).toBe(true);
   });
@@ -128,28 +130,29 @@ describe('lists', () => {
     });
   });
 
-  test('finds a job by the first characters of its id, not of its name', async () => {
-    const other = JOB_ID.replace('1111', '2222');
+  test('finds a job by the first characters of its id', async () => {
+    const ids = Array.from({ length: 11 }, (_, n) => JOB_ID.replace('1111', String(2000 + n)));
+    const items = { '018f2f6e-2': ids.slice(0, 2), '018f2f6e': ids };
     const server = await startContractServer({
       ...foundJob,
-      listJobs: ({ query }) => ({
-        items:
-          query.search === '018f2f6e'
-            ? [exampleListedJob(), exampleListedJob({ jobId: other })]
-            : [exampleListedJob({ jobId: other, name: 'abc.csv' })],
-        next: null,
+      findJobs: ({ query }) => ({
+        items: (items[String(query.prefix) as keyof typeof items] ?? []).map((jobId) => foundId(jobId)),
       }),
     });
     const { run } = at(server.url);
-    const [several, none, wrong] = await Promise.all([
-      run('errors', '018f2f6e'),
-      run('errors', 'abc'),
-      run('errors', 'what?'),
+    const [several, many, none, wrong] = await Promise.all([
+      run('jobs', 'errors', '018f2f6e-2'),
+      run('jobs', 'errors', '018f2f6e'),
+      run('jobs', 'errors', 'abc'),
+      run('jobs', 'errors', 'what?'),
     ]);
-    expect(several.stderr).toContain('more than one job starts with 018f2f6e [JOB_NOT_FOUND]');
+    expect(several.stderr).toContain(
+      'more than one job starts with 018f2f6e-2: 018f2f6e-2000 (echo, rows.csv), 018f2f6e-2001 (echo, rows.csv) [JOB_NOT_FOUND]',
+    );
+    expect(many.stderr).toContain('018f2f6e-2009 (echo, rows.csv), and more [JOB_NOT_FOUND]');
     expect(none.stderr).toContain('there is no job abc [JOB_NOT_FOUND]');
     expect(wrong.stderr).toContain('"what?" is not the id of a job');
-    expect([several.code, none.code, wrong.code]).toEqual([1, 1, 1]);
+    expect([several.code, many.code, none.code, wrong.code]).toEqual([1, 1, 1, 1]);
   });
 });
 

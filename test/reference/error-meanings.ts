@@ -29,6 +29,9 @@ const JOBS: Meanings = {
   PROJECT_INVALID:
     '`rowmill init` cannot create a project there: the folder is not empty or not writable, or its name is not a valid package name.',
   JOB_NOT_FOUND: 'No job has this id, or you may not see it.',
+  USAGE_INVALID: 'A command has an unknown option, lacks an argument, or got a value of the wrong kind.',
+  NOT_CONFIRMED:
+    'A command that deletes something was answered with no, or runs without a terminal and without `--yes`.',
   JOB_NOT_INGESTING: 'A request adds rows to a job, or seals it, after the job was sealed.',
   JOB_CONFLICT: 'The state of the job does not allow the action, or another request changed the job first.',
   JOB_BUSY: 'Another process is adding rows to the job.',

@@ -6,7 +6,7 @@ import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { controlOptions } from '../../engine/limits/sync-resources.ts';
 import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { readCreator } from '../../store/views/jobs/read-creator.ts';
-import type { Job } from '../../store/views/jobs/read-job.ts';
+import { findJobsByPrefix, type Job } from '../../store/views/jobs/read-job.ts';
 import { readSummary } from '../../store/views/jobs/read-progress.ts';
 import { listResources } from '../../store/views/limits/list-resources.ts';
 import { cutPage } from '../answers/cut-page.ts';
@@ -24,7 +24,9 @@ const CURSOR = {
 /** Keys of one resource shown with a job. */
 const KEYS_PER_RESOURCE = 20;
 
-export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJob' | 'getSummary'>> = {
+export const readJobHandlers: Handlers<
+  Pick<typeof jobRoutes, 'listJobs' | 'findJobs' | 'getJob' | 'getSummary'>
+> = {
   listJobs: async ({ actor, query }, { reads, engine }) => {
     const after = query.cursor === undefined ? null : decodeCursor(CURSOR, query.cursor);
     const rows = await jobsPage(reads, {
@@ -37,6 +39,14 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
     });
     const toListed = await listedJobs({ db: reads, settings: engine.settings }, rows);
     return cutPage(rows, query.limit, toListed, CURSOR, (last) => [last.cursorTime, last.jobId]);
+  },
+  findJobs: async ({ actor, query: { prefix, limit } }, { reads }) => {
+    const found = await findJobsByPrefix(reads, prefix, seenBy(actor), limit);
+    return {
+      items: found.map(({ jobId, name, pipeline, createdAt }) => ({
+        ...{ jobId, name, pipeline, createdAt: createdAt.toISOString() },
+      })),
+    };
   },
   getJob: async ({ actor, job }, context) => {
     const { reads: db, engine } = context;

@@ -12,8 +12,13 @@ const SCRIPTS: Record<Shell, (nodes: readonly CommandNode[]) => string> = {
   json: (nodes) => `${JSON.stringify(nodes)}\n`,
 };
 
-export async function printCompletion(shell: Shell, program: Command): Promise<number> {
-  process.stdout.write(SCRIPTS[shell](commandTree(program)));
+export async function printCompletion(
+  shell: Shell,
+  { json }: { json?: boolean },
+  program: Command,
+): Promise<number> {
+  const script = SCRIPTS[shell](commandTree(program));
+  process.stdout.write(json && shell !== 'json' ? `${JSON.stringify({ shell, script })}\n` : script);
   return 0;
 }
 

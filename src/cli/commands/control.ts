@@ -1,18 +1,19 @@
-// rowmill jobs pause, resume and cancel (docs/control.md).
-import type { ControlAction } from '../../core/jobs/job-state.ts';
+// rowmill jobs pause, resume, cancel and delete (docs/control.md).
+import { type ControlAction, isFinished } from '../../core/jobs/job-state.ts';
+import { canAsk, confirm, type ConfirmOptions } from '../confirm.ts';
 import { type BudgetOptions, changeBudget, continueJob } from '../continue-job.ts';
 import { rows } from '../describe-stop.ts';
 import { printedCommand } from '../printed-command.ts';
-import { printable } from '../progress-lines.ts';
+import { formatCount, printable } from '../progress-lines.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
-import type { JobPort } from '../remote/job-port.ts';
+import type { JobPort, ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 
 /** Actions that need only the job. */
 export type SimpleAction = Exclude<ControlAction, 'reprocess'>;
 
 /** Only resume takes budgets. */
-interface ControlOptions extends TargetOptions, BudgetOptions {
+interface ControlOptions extends TargetOptions, BudgetOptions, ConfirmOptions {
   json?: boolean;
 }
 
@@ -22,7 +23,9 @@ export async function controlJob(
   options: ControlOptions,
 ): Promise<number> {
   return withPort(options, async (port) => {
-    const { jobId } = await port.findJob(prefix);
+    const job = await port.findJob(prefix);
+    const { jobId } = job;
+    if (action === 'cancel') await confirmCancel(job, options);
     await changeBudget(port, jobId, options);
     const { done, state } = await ACTIONS[action](port, jobId, options);
     if (options.json) console.log(JSON.stringify({ jobId, action, state }));
@@ -30,6 +33,41 @@ export async function controlJob(
     if (action === 'resume') await sayIfBlocked(port, jobId, options);
     return 0;
   });
+}
+
+/** Without a terminal it only prints a note, because scripts of this version call it without --yes. */
+async function confirmCancel(job: ShownJob, options: ControlOptions): Promise<void> {
+  const { counts, state } = job;
+  if (options.yes || isFinished(state)) return;
+  if (!canAsk())
+    return console.error('note: without a terminal, the next version of this command needs --yes');
+  const ended = job.itemCount - counts.PENDING - counts.PROCESSING;
+  await confirm(
+    `Cancel ${named(job)}?`,
+    `${rows(counts.PENDING)} waiting and ${rows(counts.PROCESSING)} running get no result. ${rows(ended)} finished and keep their results.`,
+    options,
+  );
+}
+
+export async function deleteJobOf(prefix: string, options: ControlOptions): Promise<number> {
+  return withPort(options, async (port) => {
+    const job = await port.findJob(prefix);
+    const { jobId, itemCount, counts, state } = job;
+    if (isFinished(state))
+      await confirm(
+        `Delete ${named(job)}?`,
+        `Its ${rows(itemCount)}, ${formatCount(itemCount - counts.CANCELLED)} of them with a result, and its files are removed and cannot be restored.`,
+        options,
+      );
+    await port.delete(jobId);
+    if (options.json) console.log(JSON.stringify({ jobId, deleted: true }));
+    else console.log(`Job ${jobId} is deleted with ${rows(itemCount)} and their results`);
+    return 0;
+  });
+}
+
+function named({ jobId, pipeline, name }: ShownJob): string {
+  return `job ${jobId} (${printable(pipeline)}, ${printable(name)})`;
 }
 
 /** Prints a note if no running worker can run the resumed job. */

@@ -10,6 +10,7 @@ import { loadProject } from '../dev/load-project.ts';
 import { ReloadLoop } from '../dev/reload-loop.ts';
 import { WorkerRelay } from '../dev/worker-relay.ts';
 import { commandSettings, openServer, sayDatabaseWait } from '../open-server.ts';
+import { eventLines } from '../event-lines.ts';
 import { startBrowser } from '../start-browser.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { isInUse, listen, type ServerCommandOptions, withAddress } from './server.ts';
@@ -25,7 +26,7 @@ export async function runDev(references: string[], options: DevOptions): Promise
   const { set: chosen } = withAddress(options);
   const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
   if (process.stderr.isTTY) logForPeople();
-  const say = (line: string): void => console.error(line);
+  const say = eventLines(options.json);
   const loaded = new LoadedModules();
   const settings = await commandSettings(given);
   const project = await loadProject(references);
@@ -55,10 +56,13 @@ export async function runDev(references: string[], options: DevOptions): Promise
     const tries = chosen?.apiPort === undefined ? PORTS_TO_TRY : 1;
     // Before the worker, so that a port in use starts no worker.
     api = await listenNear(tries, settings, say, (at) => listen(server.url, pipelines, at, given, samples));
-    say(`Web page and API on ${api.url}`);
+    say(`Web page and API on ${api.url}`, 'listening', { url: api.url });
     if (options.open && process.stderr.isTTY) startBrowser(`${api.url}/jobs/new`);
     await workers.replace(project.modules);
-    say(`1 worker process for ${pipelines.map(({ name }) => name).join(', ')} on ${server.description}`);
+    const names = pipelines.map(({ name }) => name);
+    say(`1 worker process for ${names.join(', ')} on ${server.description}`, 'started', {
+      ...{ processes: 1, pipelines: names },
+    });
     await reloads.run(stop.signal);
     await api.stop();
     api = undefined;

@@ -26,7 +26,7 @@ export function doctor(options: DoctorOptions): Promise<number> {
 
 async function diagnoseHere(options: DoctorOptions): Promise<number> {
   const settings = await commandSettings(options);
-  const server = await openServer(options, () => {});
+  const server = await openServer(options, () => {}, { create: false });
   const blobs = openBlobStore(settings.blobStore);
   try {
     await whenServerAnswers(() => checkMigrated(server.url), settings);

@@ -17,6 +17,7 @@ export interface ExportOptions extends TargetOptions, RowFilterOptions {
   raw?: boolean;
   bom?: boolean;
   generation?: number;
+  json?: boolean;
 }
 
 export async function exportResults(prefix: string, options: ExportOptions): Promise<number> {
@@ -36,8 +37,9 @@ export async function exportResults(prefix: string, options: ExportOptions): Pro
       bom,
       generation,
     });
-    if (out !== STANDARD_OUTPUT)
-      console.log(count === null ? `File written to ${out}` : `${rows(count)} written to ${out}`);
+    if (out === STANDARD_OUTPUT) return 0;
+    if (options.json) console.log(JSON.stringify({ jobId: job.jobId, path: out, rows: count }));
+    else console.log(count === null ? `File written to ${out}` : `${rows(count)} written to ${out}`);
     return 0;
   });
 }

@@ -10,6 +10,7 @@ import { completePackageJson, projectFiles } from '../project-files.ts';
 
 export interface InitOptions {
   name?: string;
+  json?: boolean;
 }
 
 /** Entries that a folder may hold and still count as empty. */
@@ -46,6 +47,10 @@ export async function init(folder: string | undefined, given: InitOptions): Prom
       `cannot write the project to ${target}: ${(cause as Error).message}`,
       { cause },
     );
+  }
+  if (given.json) {
+    console.log(JSON.stringify({ folder: target, files: ['package.json', ...Object.keys(files)] }));
+    return 0;
   }
   const way = relative(process.cwd(), target);
   const done = isCompleted ? 'Completed package.json and created' : 'Created package.json,';

@@ -1,5 +1,6 @@
 // rowmill jobs, items, errors and workers: lists as tables, or as JSON for programs.
 import { isFinished, type JobState } from '../../core/jobs/job-state.ts';
+import { shortJobIds } from '../../core/jobs/job-id-prefix.ts';
 import { rows } from '../describe-stop.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
@@ -30,32 +31,21 @@ export async function listJobsOf(options: JobsOptions): Promise<number> {
       jobs,
       'No jobs',
       ['Job', 'State', 'Pipeline', 'Name', 'Owner', 'Rows', 'Finished', 'Failed', 'Created'],
-      jobCells,
+      jobCells(shortJobIds(jobs.map(({ jobId }) => jobId))),
     );
     return 0;
   });
 }
 
-function jobCells({
-  jobId,
-  state,
-  pipeline,
-  name,
-  ownerId,
-  itemCount,
-  sealed,
-  counts,
-  createdAt,
-}: ListedJob): string[] {
-  const left = counts.PENDING + counts.PROCESSING;
-  return [
-    jobId,
+function jobCells(shortIds: ReadonlyMap<string, string>): (job: ListedJob) => string[] {
+  return ({ jobId, state, pipeline, name, ownerId, itemCount, sealed, counts, createdAt }) => [
+    shortIds.get(jobId)!,
     state,
     pipeline,
     shorten(name),
     ownerId,
     `${formatCount(itemCount)}${sealed || isFinished(state) ? '' : '+'}`,
-    formatCount(Math.max(0, itemCount - left)),
+    formatCount(Math.max(0, itemCount - counts.PENDING - counts.PROCESSING)),
     formatCount(counts.ERROR),
     createdAt.slice(0, 16).replace('T', ' '),
   ];

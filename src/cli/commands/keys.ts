@@ -71,13 +71,14 @@ export async function revokeKeyOf(keyId: string, options: KeysOptions): Promise<
 export interface OpenOptions extends TargetOptions {
   /** Commander's --print. */
   print?: boolean;
+  json?: boolean;
 }
 
 export async function openWebPage(prefix: string | undefined, options: OpenOptions): Promise<number> {
   return withClient(options, 'pages', async (client, url) => {
     const job = prefix === undefined ? null : await clientPort(client, url).findJob(prefix);
     const address = job === null ? `${url}/` : `${url}/jobs/${job.jobId}`;
-    console.log(address);
+    console.log(options.json ? JSON.stringify({ url: address }) : address);
     if (!options.print) startBrowser(address);
     return 0;
   });

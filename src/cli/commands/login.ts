@@ -15,12 +15,14 @@ import { clientOf } from '../remote/client-of.ts';
 import { credentialsPath, forgetLogin, type Login, readLogins, storeLogin } from '../remote/stored-login.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:4180';
+const KEY_REVOKED = '; the key is revoked';
 
 export interface LoginOptions {
   keyFile?: string;
   user?: string;
   scopes?: string[];
   days?: number;
+  json?: boolean;
 }
 
 export async function login(given: string | undefined, options: LoginOptions): Promise<number> {
@@ -31,9 +33,12 @@ export async function login(given: string | undefined, options: LoginOptions): P
     const stored =
       (await withoutKey(url)) ?? (await withKey(url, options)) ?? (await withPassword(url, options));
     storeLogin(url, stored);
-    console.log(
-      `Signed in to ${url} as ${printable(stored.userId)}; ${stored.apiKey === null ? 'the server needs no key' : `the key is stored in ${credentialsPath()}`}`,
-    );
+    const { userId, keyId } = stored;
+    if (options.json) console.log(JSON.stringify({ url, userId, keyId }));
+    else
+      console.log(
+        `Signed in to ${url} as ${printable(stored.userId)}; ${stored.apiKey === null ? 'the server needs no key' : `the key is stored in ${credentialsPath()}`}`,
+      );
     return 0;
   });
 }
@@ -105,17 +110,19 @@ async function withPassword(url: string, options: LoginOptions): Promise<Login> 
   }
 }
 
-export async function logout(given: string | undefined): Promise<number> {
+export async function logout(given: string | undefined, { json }: { json?: boolean }): Promise<number> {
   const { current, servers } = readLogins();
   const url = given === undefined ? current : normalizeUrl(given);
   const stored = url === null ? undefined : servers[url];
   if (url === null || !stored) {
-    console.log(url === null ? 'Not signed in' : `Not signed in to ${url}`);
+    if (json) console.log(JSON.stringify({ url, signedOut: false, keyRevoked: false }));
+    else console.log(url === null ? 'Not signed in' : `Not signed in to ${url}`);
     return 0;
   }
   const ended = await endKey(url, stored);
   forgetLogin(url);
-  console.log(`Signed out of ${url}${ended}`);
+  if (json) console.log(JSON.stringify({ url, signedOut: true, keyRevoked: ended === KEY_REVOKED }));
+  else console.log(`Signed out of ${url}${ended}`);
   return 0;
 }
 
@@ -126,7 +133,7 @@ async function endKey(url: string, { apiKey, keyId }: Login): Promise<string> {
   if (keyId === null) return '; the key was not created by login and stays valid';
   try {
     await createClient({ baseUrl: url, apiKey, maxRetries: 0 }).revokeKey({ keyId });
-    return '; the key is revoked';
+    return KEY_REVOKED;
   } catch (error) {
     const reason = error instanceof Error ? printable(error.message) : String(error);
     return `; the key ${keyId} could not be revoked (${reason}) and is valid until it expires`;

@@ -2,14 +2,15 @@
 import { migrate } from '../../store/migrate.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 
-export async function migrateDatabase(options: ServerOptions): Promise<number> {
+export async function migrateDatabase(options: ServerOptions & { json?: boolean }): Promise<number> {
   const settings = await commandSettings(options);
   const server = await openServer(options, (line) => console.error(line));
   try {
     const report = await whenServerAnswers(() => migrate(server.url), settings);
-    if (report.applied.length === 0)
+    if (options.json) console.log(JSON.stringify(report));
+    else if (report.applied.length === 0)
       console.log(`Nothing to do: the database is at version ${report.version}`);
-    for (const name of report.applied) console.log(`Applied ${name}`);
+    else for (const name of report.applied) console.log(`Applied ${name}`);
     return 0;
   } finally {
     await server.stop();

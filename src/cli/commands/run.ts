@@ -23,6 +23,7 @@ import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
 import { chooseTarget } from '../remote/choose-target.ts';
 import { directPort } from '../remote/direct-port.ts';
+import { printChanges, progressOf } from '../print-changes.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';
 import { WorkerOutput } from '../worker-output.ts';
@@ -44,6 +45,7 @@ export interface RunOptions extends ServerOptions, FileOptions {
   owner?: string;
   priority?: number;
   params?: object;
+  json?: boolean;
 }
 
 const say = (line: string): void => console.error(line);
@@ -65,7 +67,7 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   return withRowmill(
     options,
     (rowmill, server) => runHere(rowmill, server.description, { pipelineRef, pipeline, files, options }),
-    { say },
+    { say, create: true },
   );
 }
 
@@ -93,7 +95,7 @@ interface RunRequest {
 async function runHere(rowmill: Rowmill, description: string, request: RunRequest): Promise<number> {
   const { pipelineRef, pipeline, options } = request;
   let crashNotice: string | undefined;
-  const output = options.follow && isTerminal() ? new WorkerOutput() : undefined;
+  const output = options.follow && !options.json && isTerminal() ? new WorkerOutput() : undefined;
   const worker =
     options.worker === false
       ? null
@@ -115,7 +117,7 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
     const live = options.follow === true;
     const end =
       worker || live
-        ? await showProgress(directPort(rowmill, description), jobId, {
+        ? await (options.json ? printChanges : showProgress)(directPort(rowmill, description), jobId, {
             signal: stop.signal,
             live,
             notice: () => crashNotice,
@@ -131,15 +133,21 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
     const leftOut = describeLeftOut(job.ingestReport);
     if (leftOut) say(leftOut);
     if (summary?.diff) say(describeDiff(summary.diff));
-    if (summary && options.out) {
-      const count = await writeResults(options.out, rowmill, jobId);
-      console.log(`${rows(count)} written to ${options.out}`);
-    }
+    const written = summary && options.out ? await writeResults(options.out, rowmill, jobId) : null;
+    if (written !== null && !options.json) console.log(`${rows(written)} written to ${options.out}`);
     if (end === null) {
-      console.log(jobId);
+      console.log(options.json ? JSON.stringify({ jobId }) : jobId);
       return EXIT.ok;
     }
     sayEnd(end, pipelineRef, options);
+    if (options.json)
+      console.log(
+        JSON.stringify({
+          ...progressOf(end.job),
+          out: written === null ? null : options.out,
+          rowsWritten: written,
+        }),
+      );
     return exitCodeOf(end, options);
   } finally {
     worker?.kill();
@@ -157,7 +165,7 @@ function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOption
     say(`Stopped. Nothing is lost. Resume with: ${printedCommand(resume, options)}`);
   else if (how === 'waits') {
     for (const line of stopLines(job, resume, options)) say(line);
-    console.log(jobId);
+    if (!options.json) console.log(jobId);
   } else if (counts.ERROR > 0) {
     const where = onDatabase(options);
     const reprocess = ['rows', 'rerun', jobId, '--status', 'ERROR', '--include-permanent'];

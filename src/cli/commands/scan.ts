@@ -107,7 +107,7 @@ async function withSources(
         stop.dispose();
       }
     },
-    { say },
+    { say, create: true },
   );
 }
 

@@ -7,6 +7,7 @@ import type { Settings } from '../../platform/settings.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { commandSources } from '../command-sources.ts';
+import { eventLines } from '../event-lines.ts';
 import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -15,13 +16,14 @@ export interface ServerCommandOptions extends ServerOptions {
   logLevel?: string;
   port?: string;
   host?: string;
+  json?: boolean;
 }
 
 /** Time that open requests get to finish at shutdown. */
 const GRACE_MS = 10_000;
 
 export async function runServer(references: string[], given: ServerCommandOptions): Promise<number> {
-  const say = (line: string): void => console.error(line);
+  const say = eventLines(given.json);
   const options = withAddress(given);
   const settings = await commandSettings(options);
   const { pipelines } = await choosePipelines(references);
@@ -30,7 +32,10 @@ export async function runServer(references: string[], given: ServerCommandOption
   try {
     await whenServerAnswers(() => migrate(server.url), settings, stop.signal);
     const api = await listen(server.url, pipelines, settings, options);
-    say(`Web page and API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
+    const names = pipelines.map((pipeline) => pipeline.name);
+    say(`Web page and API on ${api.url} for ${names.join(', ')}, with ${server.description}`, 'listening', {
+      ...{ url: api.url, pipelines: names },
+    });
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -89,8 +94,4 @@ function withPublicPort(settings: Settings): Settings {
 
 export function isInUse(error: unknown): boolean {
   return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as { code?: string } | null)?.code ?? '');
-}
-
-function namesOf(pipelines: Pipeline[]): string {
-  return pipelines.map((pipeline) => pipeline.name).join(', ');
 }

@@ -3,6 +3,7 @@ import { amount } from '../../core/limits/budget-control.ts';
 import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
 import type { OutputFile } from '../../core/files/output-format.ts';
+import { shortJobIds } from '../../core/jobs/job-id-prefix.ts';
 import type { BudgetStatus } from '../../store/views/limits/read-budgets.ts';
 import type { PhaseSummary } from '../../core/jobs/summary.ts';
 import { describeDiff } from '../describe-diff.ts';
@@ -26,7 +27,10 @@ export async function status(prefix: string | undefined, options: StatusOptions)
       const jobs = await port.listJobs({ limit: options.limit ?? 20 });
       if (options.json) console.log(JSON.stringify(jobs));
       else if (jobs.length === 0) console.log('No jobs yet. Create one with: rowmill run <pipeline> <file>');
-      else for (const job of jobs) console.log(describeJob(job, 0));
+      else {
+        const shortIds = shortJobIds(jobs.map(({ jobId }) => jobId));
+        for (const job of jobs) console.log(describeJob(job, 0, shortIds.get(job.jobId)));
+      }
       return 0;
     }
     const job = await port.findJob(prefix);
@@ -40,14 +44,14 @@ export async function status(prefix: string | undefined, options: StatusOptions)
   });
 }
 
-function describeJob(job: ListedJob, held: number): string {
+function describeJob(job: ListedJob, held: number, shownId = job.jobId): string {
   const counts = Object.entries(job.counts)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${statusLabel(status)} ${formatCount(count)}`);
   if (held > 0) counts.push(`on hold ${formatCount(held)}`);
   const total = `${rows(job.itemCount)}${job.sealed ? '' : ' so far'}`;
   const run = job.generation > 1 ? `, run ${job.generation}` : '';
-  return `${job.jobId}  ${job.state.padEnd(10)}  ${printable(job.pipeline)}  ${printable(job.name)}  ${total}${run}: ${counts.join(', ') || 'nothing yet'}`;
+  return `${shownId}  ${job.state.padEnd(10)}  ${printable(job.pipeline)}  ${printable(job.name)}  ${total}${run}: ${counts.join(', ') || 'nothing yet'}`;
 }
 
 function* describeWhole(

@@ -45,7 +45,7 @@ export async function submit(path: string, options: SubmitOptions): Promise<numb
       console.log(options.json ? JSON.stringify({ jobId, created }) : jobId);
       return EXIT.ok;
     },
-    { say },
+    { say, create: true },
   );
 }
 

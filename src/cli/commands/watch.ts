@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { stopLines } from '../describe-stop.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { type FollowEnd, showProgress, howItIs } from '../show-progress.ts';
+import { printChanges } from '../print-changes.ts';
+import { type FollowEnd, showProgress } from '../show-progress.ts';
 import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
-import type { JobPort, ShownJob } from '../remote/job-port.ts';
+import type { JobPort } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 
@@ -39,7 +40,7 @@ export async function watchToEnd(
   );
   try {
     const end = json
-      ? await printWatched(port, jobId, stop.signal)
+      ? await printChanges(port, jobId, { signal: stop.signal, live: true })
       : await showProgress(port, jobId, { signal: stop.signal, live: true });
     if (!json) sayHow(end, options);
     return exitCodeOf(end, options);
@@ -59,20 +60,4 @@ function sayHow({ how, job }: FollowEnd, where: TargetOptions): void {
     for (const line of stopLines(job, ['jobs', 'resume', jobId], where, chooseTarget(where).kind))
       console.error(line);
   }
-}
-
-/** Prints one JSON line per change. */
-async function printWatched(port: JobPort, jobId: string, signal: AbortSignal): Promise<FollowEnd> {
-  let printed = '';
-  let last: ShownJob | null = null;
-  for await (const { job } of port.watch(jobId, signal)) {
-    const { state, generation, itemCount, sealed, counts, cost } = job;
-    const line = JSON.stringify({ jobId, state, generation, itemCount, sealed, counts, cost });
-    if (line !== printed) console.log(line);
-    printed = line;
-    last = job;
-    const how = howItIs(job);
-    if (how !== 'stopped' || signal.aborted) return { how, job };
-  }
-  return { how: 'over', job: last! };
 }

@@ -2,6 +2,7 @@
 import { contextOf, openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
+import { eventLines } from '../event-lines.ts';
 import { choosePipelines } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -11,10 +12,11 @@ export interface WorkerCommandOptions extends ServerOptions {
   metricsPort?: number;
   metricsHost?: string;
   logLevel?: string;
+  json?: boolean;
 }
 
 export async function runWorkers(references: string[], options: WorkerCommandOptions): Promise<number> {
-  const say = (line: string): void => console.error(line);
+  const say = eventLines(options.json);
   const settings = await commandSettings(options);
   const { modules, pipelines } = await choosePipelines(references);
   const server = await openServer(options, say);
@@ -35,10 +37,13 @@ export async function runWorkers(references: string[], options: WorkerCommandOpt
   }, say);
   try {
     await Promise.all(workers.map((worker) => worker.start()));
+    const names = pipelines.map((pipeline) => pipeline.name);
     say(
-      `${workers.length} worker ${workers.length === 1 ? 'process' : 'processes'} for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
+      `${workers.length} worker ${workers.length === 1 ? 'process' : 'processes'} for ${names.join(', ')} on ${server.description}`,
+      'started',
+      { processes: workers.length, pipelines: names },
     );
-    for (const { metricsUrl } of workers) if (metricsUrl !== null) say(`Metrics at ${metricsUrl}`);
+    for (const { metricsUrl: url } of workers) if (url !== null) say(`Metrics at ${url}`, 'metrics', { url });
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),

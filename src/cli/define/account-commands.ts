@@ -11,6 +11,7 @@ export function defineAccountCommands(program: Command): void {
     .option('--key-file <file>', 'File with an API key, used in place of a password')
     .option('--scopes <scopes>', 'Scopes of the new key (default: read,write,export)', commaSeparated)
     .option('--days <n>', 'Days until the new key expires (default: 90)', wholeNumber)
+    .option('--json', 'JSON output')
     .action(
       ending(async (url: string | undefined, options) =>
         (await import('../commands/login.ts')).login(url, options),
@@ -20,7 +21,12 @@ export function defineAccountCommands(program: Command): void {
   program
     .command('logout [url]')
     .description('Sign out of a server and revoke the key that login created')
-    .action(ending(async (url: string | undefined) => (await import('../commands/login.ts')).logout(url)));
+    .option('--json', 'JSON output')
+    .action(
+      ending(async (url: string | undefined, options) =>
+        (await import('../commands/login.ts')).logout(url, options),
+      ),
+    );
 
   const keys = withApi(
     program.command('keys').description('API keys of a server: list, create, revoke'),
@@ -58,6 +64,7 @@ export function defineAccountCommands(program: Command): void {
 
   withApi(program.command('open [job]').description('Open the web page of a server or a job in the browser'))
     .option('--print', 'Print the address only')
+    .option('--json', 'JSON output')
     .action(
       ending(async (job: string | undefined, options) =>
         (await import('../commands/keys.ts')).openWebPage(job, options),

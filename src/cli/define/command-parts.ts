@@ -58,6 +58,11 @@ export function withSettings(target: Command): Command {
   );
 }
 
+/** For commands that ask before a change that cannot be undone. */
+export function withYes(target: Command): Command {
+  return target.option('-y, --yes', 'Do not ask for confirmation');
+}
+
 /** Options of a new job. */
 export function withNewJob(target: Command): Command {
   return withFileOptions(withSettings(target))
@@ -76,7 +81,11 @@ export function withNewJob(target: Command): Command {
     .option('--key <fields>', 'Fields that identify a row, separated by commas', commaSeparated);
 }
 
-/** Commander calls an action with (arguments…, options, command); the action returns the exit code. */
+/**
+ * Commander calls an action with (arguments…, options, command); the action returns the exit code. The process exits
+ * when the action is over and its output is written: timers and sockets that a pipeline module left open would keep
+ * it alive.
+ */
 export function ending<Args extends unknown[]>(
   action: (...args: Args) => Promise<number>,
 ): (...args: Args) => Promise<void> {
@@ -88,21 +97,21 @@ export function ending<Args extends unknown[]>(
       printError(error, options.json === true);
       process.exitCode = EXIT.error;
     }
+    await Promise.all([written(process.stdout), written(process.stderr)]);
+    process.exit();
   };
 }
 
-/** For commands that run handlers in this process: sockets and timers that they leave open would keep it alive. */
-export function endingAtOnce<Args extends unknown[]>(
-  action: (...args: Args) => Promise<number>,
-): (...args: Args) => Promise<void> {
-  return async (...args) => {
-    await ending(action)(...args);
-    // Resolves when the stream has taken everything before it.
-    await new Promise<void>((resolve) => {
-      process.stdout.write('', () => resolve());
-    });
-    process.exit();
-  };
+/** Resolves when the stream has taken everything before it, or is closed. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.writableEnded) resolve();
+    else
+      stream
+        .once('close', resolve)
+        .once('error', () => resolve())
+        .write('', () => resolve());
+  });
 }
 
 /** Options of both `server` and `dev`. */
@@ -111,5 +120,6 @@ export function withServing(target: Command): Command {
     .option('--port <n>', 'Port to listen on (setting apiPort)')
     .option('--host <address>', 'Address to listen on (setting apiHost)')
     .option('--config <file>', 'JSON file with settings and sources (default: ROWMILL_CONFIG)')
-    .addOption(logLevel());
+    .addOption(logLevel())
+    .option('--json', 'JSON output, one line per event');
 }

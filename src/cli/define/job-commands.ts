@@ -4,7 +4,7 @@ import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
 import { amountFromZero, jobStates, wholeNumber } from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
-import { commandOfBoth, ending, endingAtOnce, withDatabaseOrServer, withSettings } from './command-parts.ts';
+import { commandOfBoth, ending, withDatabaseOrServer, withSettings, withYes } from './command-parts.ts';
 
 const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
   ['pause', 'Stop starting rows of a job; running rows finish'],
@@ -15,7 +15,7 @@ const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
 export function defineJobCommands(program: Command): void {
   const jobs = program
     .command('jobs')
-    .description('Jobs: list, show, watch, pause, resume, cancel, errors, export');
+    .description('Jobs: list, show, watch, pause, resume, cancel, delete, errors, export');
 
   commandOfBoth('List jobs, newest first', 'list', jobs, { isDefault: true })
     .option('--state <states>', 'Only jobs in these states, such as RUNNING,PAUSED', jobStates)
@@ -56,6 +56,7 @@ export function defineJobCommands(program: Command): void {
           .option('--budget <amount>', 'New maximum cost of the job, in total', amountFromZero)
           .option('--budget-per-item <amount>', 'New maximum cost of one row', amountFromZero);
       }
+      if (action === 'cancel') withYes(target);
       return target.action(
         ending(async (job: string, options) =>
           (await import('../commands/control.ts')).controlJob(action, job, options),
@@ -65,6 +66,18 @@ export function defineJobCommands(program: Command): void {
     control(jobs.command(`${action} <job>`));
     control(program.command(`${action} <job>`, { hidden: true }));
   }
+
+  withYes(
+    withSettings(
+      commandOfBoth('Delete a finished job with its rows, results and files', 'delete <job>', jobs),
+    ),
+  )
+    .option('--json', 'JSON output')
+    .action(
+      ending(async (job: string, options) =>
+        (await import('../commands/control.ts')).deleteJobOf(job, options),
+      ),
+    );
 
   const errors = (target: Command): Command =>
     withDatabaseOrServer(target.description('List the error groups of a job, largest first'))
@@ -93,6 +106,7 @@ export function defineJobCommands(program: Command): void {
       .option('--raw', 'CSV: write cells that look like a formula unchanged')
       .option('--bom', 'CSV: byte order mark, for old versions of Excel')
       .option('--generation <n>', 'Run to export (default: the newest)', wholeNumber)
+      .option('--json', 'JSON output')
       .action(
         ending(async (job: string, options) =>
           (await import('../commands/export.ts')).exportResults(job, options),
@@ -150,7 +164,7 @@ export function defineRowCommands(program: Command): void {
     .option('--fixture <file>', 'File for the row, which `runFixture` of rowmill/testing runs')
     .option('--json', 'JSON output')
     .action(
-      endingAtOnce(async (job: string, row: number, options) =>
+      ending(async (job: string, row: number, options) =>
         (await import('../commands/rows.ts')).retryRow(job, row, options),
       ),
     );

@@ -150,12 +150,13 @@ export function defineMaintenanceCommands(program: Command): void {
     .option('--max-jobs <n>', 'Number of newest jobs to check', wholeNumber)
     .action(ending(async (options) => (await import('../commands/doctor.ts')).doctor(options)));
 
-  command('Update the database schema to this version', 'migrate', program).action(
-    ending(async (options) => (await import('../commands/migrate.ts')).migrateDatabase(options)),
-  );
+  command('Update the database schema to this version', 'migrate', program)
+    .option('--json', 'JSON output')
+    .action(ending(async (options) => (await import('../commands/migrate.ts')).migrateDatabase(options)));
 
   command('Give database logins the rights that workers and the API need', 'grant', program)
     .option('--worker <login>', 'Existing login for workers')
     .option('--api <login>', 'Existing login for the API')
+    .option('--json', 'JSON output')
     .action(ending(async (options) => (await import('../commands/grant.ts')).grantAccess(options)));
 }

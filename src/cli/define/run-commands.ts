@@ -12,7 +12,6 @@ import {
   command,
   commandOfBoth,
   ending,
-  endingAtOnce,
   logLevel,
   withNewJob,
   withServing,
@@ -28,6 +27,7 @@ export function defineRunCommands(program: Command): void {
     .option('--params <json>', 'Parameters of the pipeline, as a JSON object', parseJsonObject)
     .option('--no-worker', 'Leave the rows to workers in other processes')
     .option('--resume <job>', 'Job to resume in place of a file; budget options change its budgets')
+    .option('--json', 'JSON output: the job when the command ends; with --follow one line per change')
     .addHelpText(
       'after',
       '\nExample, in a project of `rowmill init`:\n  npx rowmill run prices rows.csv --follow --out results.csv',
@@ -106,7 +106,7 @@ function defineTry(program: Command): void {
         '\nThe handlers make real calls. Nothing is stored, and no resource permit or budget is used.',
     )
     .action(
-      endingAtOnce(async (pipeline: string, row: string | undefined, options) =>
+      ending(async (pipeline: string, row: string | undefined, options) =>
         (await import('../commands/try.ts')).tryOneRow(pipeline, row, options),
       ),
     );
@@ -123,6 +123,7 @@ export function defineProcessCommands(program: Command): void {
     .option('--metrics-host <address>', 'Address for metrics (default: 127.0.0.1)')
     .option('--config <file>', 'JSON file with settings (default: ROWMILL_CONFIG)')
     .addOption(logLevel())
+    .option('--json', 'JSON output, one line per event')
     .action(
       ending(async (references: string[], options) =>
         (await import('../commands/worker.ts')).runWorkers(references, options),

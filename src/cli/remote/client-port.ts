@@ -20,6 +20,7 @@ import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import { unreadableFile } from '../../ingest/unreadable-file.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
+import { onlyJob } from '../only-job.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
@@ -97,6 +98,9 @@ export function clientPort(client: Client, description: string): JobPort {
       for await (const { state } of client.follow(jobId)) if (isFinished(state)) break;
       return { changed, state: (await client.getJob({ jobId })).state, released: 0 };
     },
+    async delete(jobId) {
+      await client.deleteJob({ jobId });
+    },
     reprocess: (jobId, request) => client.reprocessJob({ jobId, ...reprocessBody(request) }),
     exportTo: (jobId, path, request) => exportOver(client, jobId, path, request),
     watch: (jobId, signal) => watchOver(client, jobId, signal),
@@ -115,18 +119,8 @@ export function clientPort(client: Client, description: string): JobPort {
 }
 
 async function findJobId(client: Client, prefix: string): Promise<string> {
-  if (!/^[0-9a-f-]{1,36}$/i.test(prefix))
-    throw new RowmillError('JOB_NOT_FOUND', `${JSON.stringify(prefix)} is not the id of a job`);
-  const wanted = prefix.toLowerCase();
-  if (wanted.length === 36) return wanted;
-  const found: string[] = [];
-  for await (const { jobId } of client.pages('listJobs', { search: wanted, limit: MAX_PAGE })) {
-    // The search also matches names.
-    if (jobId.startsWith(wanted)) found.push(jobId);
-    if (found.length > 1) throw new RowmillError('JOB_NOT_FOUND', `more than one job starts with ${prefix}`);
-  }
-  if (found.length === 0) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${prefix}`);
-  return found[0]!;
+  const find = async (limit: number) => (await client.findJobs({ prefix, limit })).items;
+  return prefix.length === 36 ? prefix.toLowerCase() : (await onlyJob(prefix, find)).jobId;
 }
 
 async function firstOf<Item>(pages: AsyncIterable<Item>, limit: number): Promise<Item[]> {

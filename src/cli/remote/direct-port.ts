@@ -6,6 +6,7 @@ import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { limitedBy } from '../../core/jobs/limited-by.ts';
+import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
@@ -86,6 +87,14 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     async cancel(jobId) {
       const changed = await rowmill.cancel(jobId);
       return { changed, state: await stateOf(jobId), released: 0 };
+    },
+    async delete(jobId) {
+      const context = {
+        ...contextOf(rowmill),
+        by: { actor: currentAccount(), requestId: null, address: null },
+      };
+      await deleteJob(context, jobId);
+      await removeRemains(context, { jobId });
     },
     reprocess: (jobId, request) => rowmill.reprocess(jobId, request),
     async exportTo(jobId, path, { format, kind, filter, raw, bom, generation }) {

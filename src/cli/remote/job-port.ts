@@ -215,6 +215,7 @@ export interface JobPort {
   pause(jobId: string): Promise<Controlled>;
   resume(jobId: string): Promise<Controlled>;
   cancel(jobId: string): Promise<Controlled>;
+  delete(jobId: string): Promise<void>;
   reprocess(jobId: string, request: ReprocessRequest): Promise<OpenedGeneration>;
   /** `path` may be STANDARD_OUTPUT. Returns the number of rows, or null if it is unknown. */
   exportTo(jobId: string, path: string, request: PortExportRequest): Promise<number | null>;

@@ -55,6 +55,16 @@ export const ERROR_REGISTRY = {
     hint: 'Run `rowmill jobs list` to list the jobs.',
     apiHint: 'List the jobs you can see with GET /api/v1/jobs.',
   },
+  USAGE_INVALID: {
+    status: 400,
+    hint: 'Add --help to see the arguments and options of the command.',
+    apiHint: 'See docs/http-api.md.',
+  },
+  NOT_CONFIRMED: {
+    status: 400,
+    hint: 'Add --yes to confirm without a question.',
+    apiHint: 'Confirm the change.',
+  },
   JOB_NOT_INGESTING: {
     status: 409,
     hint: 'Create a new job for more rows. Rows can be added only until a job is sealed.',

@@ -1,6 +1,7 @@
 import type { IngestReport, JobSource } from '../../../core/files/file-format.ts';
 import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { InputColumn } from '../../../core/items/input-column.ts';
+import { jobIdRange } from '../../../core/jobs/job-id-prefix.ts';
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
@@ -21,10 +22,12 @@ const READ_VISIBLE_JOB: Statement = {
   name: 'read-visible-job',
   text: `select ${COLUMNS} from jobs where job_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))`,
 };
-// Users type the first characters of an id, as for commits.
+// Users type the first characters of an id, as for commits. A range, because jobs_pkey has no order of texts.
 const FIND_BY_PREFIX: Statement = {
   name: 'find-job-by-prefix',
-  text: `select ${COLUMNS} from jobs where job_id::text like $1 || '%' order by created_at desc limit 2`,
+  text: `select ${COLUMNS} from jobs
+    where job_id between $1::uuid and $2::uuid and ($3::text[] is null or owner_id = any($3::text[]))
+    order by job_id limit $4`,
 };
 
 export interface Job {
@@ -83,7 +86,14 @@ export async function readVisibleJob(
   return rows[0] ?? null;
 }
 
-/** Returns no job, one, or two if the prefix is ambiguous. */
-export async function findJobsByPrefix(db: Executor, prefix: string): Promise<Job[]> {
-  return (await db.run<Job>(FIND_BY_PREFIX, [prefix.toLowerCase()])).rows;
+/** Jobs whose id starts with `prefix`, in the order of their ids; null owners match all. */
+export async function findJobsByPrefix(
+  db: Executor,
+  prefix: string,
+  owners: readonly string[] | null,
+  limit: number,
+): Promise<Job[]> {
+  const range = jobIdRange(prefix);
+  if (range === null) return [];
+  return (await db.run<Job>(FIND_BY_PREFIX, [range.first, range.last, owners, limit])).rows;
 }
