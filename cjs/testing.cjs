@@ -1,2 +1,4 @@
 // require('rowmill/testing') gives the modules that import gives: there is one copy of everything.
-module.exports = require('../dist/testing/index.js');
+module.exports = require('./explain-require.cjs')('rowmill/testing', () =>
+  require('../dist/testing/index.js'),
+);

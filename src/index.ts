@@ -17,11 +17,14 @@ export { RowmillError } from './core/errors/rowmill-error.ts';
 export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
 export { defineConfig, type RowmillConfig } from './define-config.ts';
 export type { OwnerBudget } from './engine/limits/set-budget.ts';
-export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
 export {
-  type EmbeddedPostgres,
-  type EmbeddedPostgresOptions,
-  startEmbeddedPostgres,
+  openRowmillOnDemand as openRowmill,
+  startPostgresOnDemand as startEmbeddedPostgres,
+} from './on-demand.ts';
+export type { NewJobOptions, Rowmill, RowmillOptions } from './open-rowmill.ts';
+export type {
+  EmbeddedPostgres,
+  EmbeddedPostgresOptions,
 } from './platform/embedded-postgres/start-embedded-postgres.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
 export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
@@ -30,4 +33,4 @@ export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-conte
 export { type ResourceUse, resource } from './pipeline/phase-resources.ts';
 export type { Phase, Pipeline } from './pipeline/pipeline.ts';
 export type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
-export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';
+export type { RowmillWorker, StopReport, WorkerOptions } from './worker/worker.ts';

@@ -22,6 +22,7 @@ const EVERYTHING_BELOW_CLI = [
   'testing',
   'open-rowmill.ts',
   'define-config.ts',
+  'on-demand.ts',
   'index.ts',
 ];
 /** Rooms that each room may import from, besides itself. */
@@ -44,6 +45,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ai: ['core'],
   'define-config.ts': ['platform', 'ingest'],
   'index.ts': EVERYTHING_BELOW_CLI,
+  'on-demand.ts': ['platform', 'open-rowmill.ts'],
 };
 
 describe('the sources', () => {
@@ -85,6 +87,14 @@ describe('the sources', () => {
     expect(findCycle(sources)).toBeNull();
   });
 
+  // A command, a test or a reload loads rowmill.config.ts and its pipelines, which import rowmill.
+  it('of the public interface load no database code until it is called', () => {
+    const loaded = loadedBy('src/index.ts');
+    expect(loaded).toContain('src/pipeline/define-pipeline.ts');
+    expect(loaded.filter((path) => /^src\/(store|engine|ingest|export|worker)\//.test(path))).toEqual([]);
+    expect(loaded).not.toContain('src/platform/database.ts');
+  });
+
   it('with an import cycle would be reported', () => {
     const file = (path: string, target: string, typeOnly = false) =>
       ({ path, imports: [{ target, typeOnly }] }) as unknown as SourceFile;
@@ -93,6 +103,16 @@ describe('the sources', () => {
     expect(findCycle([file('a', 'b'), file('b', 'a', true)])).toBeNull();
   });
 });
+
+/** Files that Node loads with this one. */
+function loadedBy(path: string, loaded = new Set<string>()): string[] {
+  loaded.add(path);
+  for (const { target, typeOnly, isOnDemand } of sources.find((source) => source.path === path)?.imports ??
+    [])
+    if (!typeOnly && !isOnDemand && target.startsWith('src/') && !loaded.has(target))
+      loadedBy(target, loaded);
+  return [...loaded];
+}
 
 function mayImport(path: string, target: string): boolean {
   const room = roomOf(path);
@@ -179,8 +199,8 @@ describe('access to the outside world', () => {
 describe('an exported name', () => {
   const EXPORTED =
     /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|let) (\w+)/gm;
-  /** The client has its own, because it runs in browsers. */
-  const SHARED = ['randomFraction', 'waitMs'];
+  /** The client has its own, because it runs in browsers; Node names the hooks of its loader. */
+  const SHARED = ['randomFraction', 'waitMs', 'initialize'];
 
   it('is declared in one file only', () => {
     const files = new Map<string, string[]>();

@@ -1,10 +1,10 @@
 // One worker process. Start as many as you like, on as many machines as you like: they share only the database and the
 // blob store, which come from the environment like all settings. `rowmill worker pipeline.ts` does the same and
 // replaces dead processes.
-import { RowmillWorker } from 'rowmill';
+import { openRowmill } from 'rowmill';
 import { transactions } from './pipeline.ts';
 
-const worker = new RowmillWorker({ databaseUrl: process.env.DATABASE_URL!, pipelines: [transactions] });
-process.once('SIGTERM', () => void worker.stop());
-await worker.start();
+const rowmill = await openRowmill({ databaseUrl: process.env.DATABASE_URL! });
+const worker = await rowmill.startWorker([transactions]);
+process.once('SIGTERM', () => void worker.stop().then(() => rowmill.close()));
 console.log(JSON.stringify({ event: 'ready' }));

@@ -13,11 +13,11 @@ export function isRefused(error: unknown): boolean {
   return ((error as CallFailure | null)?.statusCode ?? 0) >= 400;
 }
 
-/** Retry-After, which `classifyError` reads from the headers, has precedence over the rate-limit windows. */
+/** Retry-After, which `classifyError` reads from the headers, has precedence over other waits. */
 export function modelFailure(error: unknown, model: string): Error {
   const { message, statusCode, responseHeaders: headers = {}, responseBody = '' } = error as CallFailure;
   const hasRetryAfter = 'retry-after' in headers || 'retry-after-ms' in headers;
-  const retryAfterMs = hasRetryAfter ? null : rateLimitWait(headers);
+  const retryAfterMs = hasRetryAfter ? null : rateLimitWait(headers, responseBody);
   // An account without credit is refused with 429, but waiting does not help.
   const hasNoCredit = statusCode === 429 && responseBody.includes('insufficient_quota');
   return Object.assign(new Error(`${model}: ${message}`, { cause: error }), {

@@ -37,7 +37,7 @@ function packageJson({ name, rowmill }: ProjectOptions): Record<string, unknown>
     scripts: {
       dev: 'rowmill dev --open',
       start: 'rowmill run prices rows.csv --follow --out results.csv',
-      test: 'node --import rowmill/register --test pipeline.test.ts',
+      test: 'node --import rowmill/register --test *.test.ts',
       try: 'rowmill try',
     },
     dependencies: { rowmill, zod: '^4.0.0' },

@@ -7,11 +7,16 @@ import { isPipeline } from './define-pipeline.ts';
 import type { Pipeline } from './pipeline.ts';
 import { explainLoadFailure } from './explain-load-failure.ts';
 
-const modules = new WeakMap<Pipeline, string>();
+const origins = new WeakMap<Pipeline, { file: string; exportName: string }>();
 
 /** File that a pipeline was loaded from; undefined if it was defined in the running program. */
 export function moduleOf(pipeline: Pipeline): string | undefined {
-  return modules.get(pipeline);
+  return origins.get(pipeline)?.file;
+}
+
+/** Name under which that file exports it. */
+export function exportNameOf(pipeline: Pipeline): string | undefined {
+  return origins.get(pipeline)?.exportName;
 }
 
 /** Loads all pipelines that these modules export, in order and without duplicates. */
@@ -39,7 +44,7 @@ export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
       if (known && known.pipeline !== pipeline) throw sameName(pipeline.name, known.where, where);
       if (!known) found.set(id, { pipeline, where });
     }
-    for (const [, pipeline] of exported) modules.set(pipeline, file);
+    for (const [exportName, pipeline] of exported) origins.set(pipeline, { file, exportName });
   }
   return [...found.values()].map(({ pipeline }) => pipeline);
 }

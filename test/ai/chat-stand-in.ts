@@ -15,7 +15,7 @@ type StandInAnswer =
   | string
   | 'hang'
   | { text: string; cachedTokens: number }
-  | { status: number; headers?: Record<string, string>; message?: string; code?: string };
+  | { status: number; headers?: Record<string, string>; message?: string; code?: string; details?: unknown };
 
 export interface ChatStandIn {
   url: string;
@@ -47,8 +47,8 @@ export async function startChatStandIn(): Promise<ChatStandIn> {
       const answer = answers.get(body.model)?.shift() ?? { status: 500, message: 'nothing is queued' };
       if (answer === 'hang') return;
       if (typeof answer !== 'string' && 'status' in answer) {
-        const { status, headers, message = 'refused', code = null } = answer;
-        return send(status, { error: { message, code } }, headers);
+        const { status, headers, message = 'refused', code = null, details } = answer;
+        return send(status, { error: { message, code, details } }, headers);
       }
       const { text, cachedTokens } = typeof answer === 'string' ? { text: answer, cachedTokens: 0 } : answer;
       const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }];

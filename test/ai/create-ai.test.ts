@@ -91,6 +91,51 @@ describe('generateText', () => {
     expect(failure).toMatchObject({ class: expected, retryAfterMs });
   });
 
+  /** `date` is the clock of the provider. */
+  const date = 'Wed, 18 Nov 2026 12:00:00 GMT';
+  it.each([
+    [
+      'all used-up windows of Anthropic',
+      {
+        date,
+        'anthropic-ratelimit-requests-remaining': '0',
+        'anthropic-ratelimit-requests-reset': '2026-11-18T12:00:02Z',
+        'anthropic-ratelimit-input-tokens-remaining': '0',
+        'anthropic-ratelimit-input-tokens-reset': '2026-11-18T12:00:31Z',
+        'anthropic-ratelimit-output-tokens-remaining': '400',
+        'anthropic-ratelimit-output-tokens-reset': '2026-11-18T12:01:00Z',
+      },
+      undefined,
+      31_000,
+    ],
+    [
+      'Retry-After of Anthropic before its windows',
+      { date, 'retry-after': '12', 'anthropic-ratelimit-tokens-reset': '2026-11-18T12:01:00Z' },
+      undefined,
+      12_000,
+    ],
+    [
+      'nothing for a reset that is not a time',
+      { date, 'anthropic-ratelimit-tokens-reset': 'soon' },
+      undefined,
+      null,
+    ],
+    [
+      'RetryInfo of Google',
+      {},
+      [
+        { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [] },
+        { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '22.5s' },
+      ],
+      22_500,
+    ],
+    ['nothing for a broken RetryInfo', {}, { '@type': 'google.rpc.RetryInfo', retryDelay: 5 }, null],
+  ])('waits for %s', async (_what, headers, details, retryAfterMs) => {
+    server.queue('model-a', { status: 429, headers: headers as Record<string, string>, details });
+    const failure = await failureOf(openAi().generateText(contextOf(), { prompt: 'Hi' }));
+    expect(failure).toMatchObject({ class: 'throttled', retryAfterMs });
+  });
+
   it('counts cached input at its own price', async () => {
     server.queue('model-b', { text: 'Hello', cachedTokens: 4 });
     const context = contextOf();

@@ -1,7 +1,7 @@
 // A worker process for the pipelines of three-phases.mjs. The only argument is a JSON text.
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { RowmillWorker } from '../../dist/index.js';
+import { RowmillWorker } from '../../dist/worker/worker.js';
 import { loadPipelines } from '../../dist/pipeline/load-pipelines.js';
 
 const { databaseUrl, pipeline, settings } = JSON.parse(process.argv[2]);

@@ -3,14 +3,8 @@
 // Plain JavaScript on the compiled package, because users run that and it starts without a loader.
 import { existsSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  defineCounter,
-  definePipeline,
-  Events,
-  openRowmill,
-  RowmillWorker,
-  resource,
-} from '../../dist/index.js';
+import { defineCounter, definePipeline, Events, openRowmill, resource } from '../../dist/index.js';
+import { RowmillWorker } from '../../dist/worker/worker.js';
 import { runHostile } from './hostile-handlers.mjs';
 
 const FORWARDED = [

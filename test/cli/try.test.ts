@@ -322,18 +322,16 @@ describe('a fixture', () => {
       'test/row-2.json',
     );
     expect(code).toBe(3);
-    const printed = stdout.slice(stdout.indexOf('  test('));
-    expect(printed).toContain('runFixture(prices, new URL("./row-2.json", import.meta.url))');
+    const printed = stdout.slice(stdout.indexOf('  import assert'));
+    expect(stdout).toContain('As a test, in test/row-2.test.ts:\n');
+    expect(printed).toContain('import { prices as pipeline } from "../prices.ts";');
+    // The package is not installed in this folder.
     writeFileSync(
       join(folder, 'test/row-2.test.ts'),
-      `import assert from 'node:assert/strict';
-       import { test } from 'node:test';
-       import { runFixture } from '${dist}testing/index.js';
-       import { prices } from '../prices.ts';
-       ${printed}`,
+      printed.replace("'rowmill/testing'", `'${dist}testing/index.js'`),
     );
     const broken = await runTest();
-    expect(broken.stdout).toContain("+ 'ERROR'");
+    expect(broken.stdout).toContain("+   status: 'ERROR'");
     expect(broken.code).toBe(1);
     writeFileSync(join(folder, 'fixed'), '');
     try {

@@ -9,6 +9,8 @@ const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 export interface SourceImport {
   /** True for `import type`: gone at run time. */
   typeOnly: boolean;
+  /** Imported by `import()`. */
+  isOnDemand: boolean;
   /** Path from the repository root for relative imports, otherwise the package. */
   target: string;
 }
@@ -53,10 +55,14 @@ function importsOf(path: string, code: string): SourceImport[] {
         ?.split(',')
         .filter((name) => name.trim() !== '') ?? [];
     const typesOnly = names.length > 0 && names.every((name) => /^\s*type\s/.test(name));
-    found.push({ typeOnly: type !== undefined || typesOnly, target: resolveTarget(path, target!) });
+    found.push({
+      typeOnly: type !== undefined || typesOnly,
+      isOnDemand: false,
+      target: resolveTarget(path, target!),
+    });
   }
   for (const match of code.matchAll(/\bimport\('(\.[^']+)'\)/g)) {
-    found.push({ typeOnly: false, target: resolveTarget(path, match[1]!) });
+    found.push({ typeOnly: false, isOnDemand: true, target: resolveTarget(path, match[1]!) });
   }
   return found;
 }

@@ -2,6 +2,7 @@
 import { isFinished, type JobState } from '../../core/jobs/job-state.ts';
 import { shortJobIds } from '../../core/jobs/job-id-prefix.ts';
 import { rows } from '../describe-stop.ts';
+import { printedCommand } from '../printed-command.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownItem } from '../remote/job-port.ts';
@@ -86,7 +87,7 @@ function cells(value: unknown): string {
 
 export async function listErrorsOf(prefix: string, options: ListOptions): Promise<number> {
   return withPort(options, async (port) => {
-    const { jobId, phases } = await port.findJob(prefix);
+    const { jobId, phases, pipeline } = await port.findJob(prefix);
     const groups = await port.errors(jobId, options.limit ?? 50);
     print(
       options,
@@ -102,6 +103,12 @@ export async function listErrorsOf(prefix: string, options: ListOptions): Promis
         group.signature,
       ],
     );
+    const example = groups.find(({ signature }) => !signature.startsWith('not_found:')) ?? groups[0];
+    if (example !== undefined && !options.json) {
+      const row = String(example.sampleSeq + 1);
+      const words = ['try', pipeline, '--from', jobId, '--row', row];
+      console.error(`Try an example row, here row ${row}, with: ${printedCommand(words, options)}`);
+    }
     return 0;
   });
 }

@@ -1,8 +1,9 @@
 // rowmill try <pipeline> [row]: runs the handlers on one row, without a job, and shows what they did
 // (docs/trying-rows.md).
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join, posix, relative, resolve } from 'node:path';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { exportNameOf, moduleOf } from '../../pipeline/load-pipelines.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import type { RowFixture } from '../../testing/row-fixture.ts';
@@ -136,15 +137,26 @@ function writeFixture(path: string, pipeline: Pipeline, { origin, input, params,
   }
 }
 
-function* testLines(path: string, { name }: Pipeline): Generator<string> {
+/** A whole file, which runs as it is beside the fixture. */
+function* testLines(path: string, pipeline: Pipeline): Generator<string> {
+  const name = basename(path, '.json');
+  const folder = relative(dirname(resolve(path)), dirname(moduleOf(pipeline)!));
+  const module = JSON.stringify(posix.join(folder.replaceAll('\\', '/'), basename(moduleOf(pipeline)!)));
   yield '';
-  yield `Fixture written to ${printable(path)}. As a test, in the same folder:`;
-  yield `  test(${JSON.stringify(basename(path, '.json'))}, async () => {`;
-  yield `    const { results } = await runFixture(${identifier(name)}, new URL(${JSON.stringify(`./${basename(path)}`)}, import.meta.url));`;
-  yield "    assert.equal(results[0]?.status, 'DONE');";
+  yield `Fixture written to ${printable(path)}. As a test, in ${printable(join(dirname(path), `${name}.test.ts`))}:`;
+  yield "  import assert from 'node:assert/strict';";
+  yield "  import { test } from 'node:test';";
+  yield "  import { runFixture } from 'rowmill/testing';";
+  yield `  import ${importOf(pipeline)} from ${module.replace(/^"(?!\.)/, '"./')};`;
+  yield '';
+  yield `  test(${JSON.stringify(name)}, async () => {`;
+  yield `    const { results } = await runFixture(pipeline, new URL(${JSON.stringify(`./${basename(path)}`)}, import.meta.url));`;
+  yield '    const { status, error } = results[0]!;';
+  yield "    assert.deepEqual({ status, error }, { status: 'DONE', error: null });";
   yield '  });';
 }
 
-function identifier(name: string): string {
-  return /^[a-z_$][\w$]*$/i.test(name) ? name : 'pipeline';
+function importOf(pipeline: Pipeline): string {
+  const name = exportNameOf(pipeline)!;
+  return name === 'default' ? 'pipeline' : `{ ${name} as pipeline }`;
 }
