@@ -65,6 +65,7 @@ const ERROR_KEYS = [
 ] as const satisfies readonly (keyof z.infer<typeof errorGroup>)[];
 const ITEM_KEYS = [
   'seq',
+  'row',
   'status',
   'input',
   'result',
