@@ -28,6 +28,8 @@ const read = { method: 'GET', access: 'viewer', scope: 'read', params: jobParams
 export const item = z
   .object({
     seq: z.number(),
+    /** The row's number as people count, from 1. `seq` counts from 0. */
+    row: z.number(),
     /** PROCESSING only if requested; otherwise a row without a result is PENDING. */
     status: liveStatus,
     input: json,
@@ -91,6 +93,7 @@ export const itemDetail = item
 export const itemTrace = z
   .object({
     seq: z.number(),
+    row: z.number(),
     /** The newest 200 attempts, in their order. */
     attempts: z.array(
       z.object({
@@ -135,6 +138,7 @@ export const itemTrace = z
 export const treeItem = z
   .object({
     seq: z.number(),
+    row: z.number(),
     summary: z.string().nullable(),
     status: rowStatus,
     /** Number of ancestors up to a row of the file. */
@@ -164,6 +168,7 @@ export const pendingItem = z
   .object({
     jobId,
     seq: z.number(),
+    row: z.number(),
     summary: z.string().nullable(),
     status: pendingStatus,
     phase: z.number(),

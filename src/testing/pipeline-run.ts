@@ -72,7 +72,7 @@ export function retryWaits(result: RowResult): number[] {
 /** Formats the run with a line per call, for the message of a failing test. */
 export function describeRun(run: PipelineRun): string {
   const lines = run.results.flatMap(({ seq, status, history }) => [
-    `row ${seq}: ${status}`,
+    `row ${seq + 1}: ${status}`,
     ...history.map(({ atMs, phase, attempt, outcome, errorClass, error }) => {
       const why = error === null ? '' : ` (${errorClass}: ${error})`;
       return `  ${atMs} ms: ${phase}, attempt ${attempt}: ${outcome}${why}`;

@@ -53,7 +53,7 @@ test('reruns failed rows, then a corrected one, and status shows what changed', 
   expect(nothing.stderr).toContain('1 failures are permanent');
   expect(nothing.stderr).toContain('Add --include-permanent');
 
-  writeFileSync(join(folder, 'edits.jsonl'), '{"seq": 3, "input": {"n": "3"}}\n');
+  writeFileSync(join(folder, 'edits.jsonl'), '{"row": 4, "input": {"n": "3"}}\n');
   expect((await rowmill('reprocess', jobId, '--edits', 'edits.jsonl', '--json')).stdout).toContain(
     '"selected":1',
   );
@@ -68,9 +68,10 @@ test('reruns failed rows, then a corrected one, and status shows what changed', 
 });
 
 test.each([
-  [['--rows', '5-2'], 'expected rows such as 0-99,250, got 5-2'],
+  [['--rows', '5-2'], 'expected rows such as 1-100,251, counted from 1, got 5-2'],
+  [['--rows', '0-3'], 'expected rows such as 1-100,251, counted from 1, got 0-3'],
   [['--all', '--status', 'ERROR'], 'expected --all or --status, got both'],
-  [['--edits', 'rows.csv'], 'expected line 1 of the edits to be {"seq": …, "input": {…}}, got n'],
+  [['--edits', 'rows.csv'], 'expected line 1 of the edits to be {"row": …, "input": {…}}, got n'],
   [['--edits', 'missing.jsonl'], 'cannot read missing.jsonl'],
   [['--phase', 'elsewhere'], 'expected a phase of job'],
   [['--status', 'FAILED'], 'Failed rows have the status ERROR.'],

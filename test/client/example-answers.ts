@@ -69,6 +69,7 @@ export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<t
 export function exampleItem(seq: number, change: Partial<z.infer<typeof item>> = {}): z.infer<typeof item> {
   return {
     seq,
+    row: seq + 1,
     status: 'DONE',
     input: { n: String(seq) },
     result: { n: String(seq) },

@@ -61,19 +61,19 @@ test('rows that wait for a retry are retried immediately, from the job and from 
   isBusy = false;
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
-  await page.getByLabel('Select row 2').check();
+  await page.getByLabel('Select row 3').check();
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Retry 1 now' }).click();
   await page.getByText('Retrying 1 row now').first().waitFor();
   await expect.poll(counts, WAIT).toEqual([3, 1]);
-  await page.getByLabel('Select row 2').waitFor({ state: 'detached' });
+  await page.getByLabel('Select row 3').waitFor({ state: 'detached' });
 
   await page.getByLabel('Updated to').fill('2020-01-01');
   await page.getByText('No matching rows.').waitFor();
   expect(page.url()).toContain('to=2020-01-01');
 
   await page.goto(`${api.url}/pending`);
-  await page.getByLabel('Select row 0 of Waiting').check();
+  await page.getByLabel('Select row 1 of Waiting').check();
   await page.getByRole('button', { name: 'Retry 1 now' }).click();
   await expect.poll(counts, WAIT).toEqual([2, 2]);
 

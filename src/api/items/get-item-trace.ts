@@ -1,5 +1,6 @@
 // GET /api/jobs/:jobId/items/:seq/trace: every attempt of a row, with its log lines.
 import type { itemRoutes } from '../../contract/items.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { readItem } from '../../store/views/items/read-item.ts';
 import { readItemTrace } from '../../store/views/items/read-item-trace.ts';
@@ -14,6 +15,6 @@ export const getItemTrace: Handler<typeof itemRoutes.getItemTrace> = async (
     readItem(reads, job.jobId, job.generation, seq),
     readItemTrace(reads, job.jobId, seq),
   ]);
-  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${seq}`);
+  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${rowNumber(seq)}`);
   return showTrace(seq, attempts, job.phases);
 };

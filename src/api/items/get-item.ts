@@ -1,5 +1,6 @@
 // GET /api/jobs/:jobId/items/:seq: one row with its full history.
 import type { itemRoutes } from '../../contract/items.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { readChildren, readItem } from '../../store/views/items/read-item.ts';
 import { readItemHistory } from '../../store/views/items/read-item-history.ts';
@@ -15,9 +16,10 @@ export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params:
     readItemHistory(reads, jobId, generation, seq),
     readChildren(reads, jobId, generation, seq, CHILDREN),
   ]);
-  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${seq}`);
+  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${rowNumber(seq)}`);
   return {
     seq,
+    row: rowNumber(seq),
     status: item.status ?? 'PENDING',
     input: asJson(item.input),
     result: asJson(item.result),

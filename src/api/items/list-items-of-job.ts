@@ -1,5 +1,6 @@
 // GET /api/jobs/:jobId/items: chooses the list that answers the query, and converts its rows to the wire format.
 import type { itemRoutes } from '../../contract/items.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { RowStatus } from '../../core/files/export-row.ts';
@@ -71,6 +72,7 @@ function statusesOf({
 function toItem({ inputJson, resultJson, finishedAtMs, ...row }: ListedRow) {
   return {
     ...row,
+    row: rowNumber(row.seq),
     input: asJson(JSON.parse(inputJson)),
     result: resultJson === null ? null : asJson(JSON.parse(resultJson)),
     finishedAt: finishedAtMs === null ? null : new Date(finishedAtMs).toISOString(),

@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import { imageKeys } from '../../contract/image-keys.ts';
 import type { itemRoutes } from '../../contract/items.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { setOfFile } from '../../engine/items/file-set.ts';
 import {
@@ -37,7 +38,7 @@ export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (req
   const { blobs, settings } = context.engine;
   const keys = imageKeys(job.inputColumns, job.source?.detected.format);
   const image = keys && (await readItemImage(context.reads, job.jobId, params.seq, keys));
-  if (keys && !image) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${params.seq}`);
+  if (keys && !image) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${rowNumber(params.seq)}`);
   const key = image?.blobKey ?? '';
   if (!isImageKey(key)) throw noImage(params.seq);
   const etag = `"${key.slice(key.lastIndexOf('/') + 1)}"`;
@@ -95,5 +96,5 @@ async function lookAt(
 }
 
 function noImage(seq: number): RowmillError {
-  return new RowmillError('FILE_NOT_FOUND', `row ${seq} has no image`);
+  return new RowmillError('FILE_NOT_FOUND', `row ${rowNumber(seq)} has no image`);
 }

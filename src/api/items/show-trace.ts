@@ -1,6 +1,7 @@
 // The trace of a row as the API and the command line show it.
 import type { z } from 'zod';
 import type { itemTrace } from '../../contract/items.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import type { TracedAttempt } from '../../store/views/items/read-item-trace.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
 
@@ -12,6 +13,7 @@ export function showTrace(
 ): z.infer<typeof itemTrace> {
   return {
     seq,
+    row: rowNumber(seq),
     attempts: attempts.map((attempt, at) => ({
       ...attempt,
       phaseName: phases[attempt.phase] ?? null,

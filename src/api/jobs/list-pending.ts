@@ -1,6 +1,7 @@
 // Unfinished rows of one job, or of all jobs of the caller.
 import type { z } from 'zod';
 import type { itemRoutes, pendingItem } from '../../contract/items.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Settings } from '../../platform/settings.ts';
@@ -79,5 +80,10 @@ function toPendingItem({
   updatedAt,
   ...row
 }: PendingRow): z.infer<typeof pendingItem> {
-  return { ...row, readyAt: timeOrNull(readyAt), updatedAt: updatedAt.toISOString() };
+  return {
+    ...row,
+    row: rowNumber(row.seq),
+    readyAt: timeOrNull(readyAt),
+    updatedAt: updatedAt.toISOString(),
+  };
 }

@@ -1,4 +1,5 @@
 // rowmill jobs, items, errors and workers: lists as tables, or as JSON for programs.
+import { rowNumber } from '../../contract/row-number.ts';
 import { isFinished, type JobState } from '../../core/jobs/job-state.ts';
 import { shortJobIds } from '../../core/jobs/job-id-prefix.ts';
 import { rows } from '../describe-stop.ts';
@@ -66,10 +67,10 @@ export async function listItemsOf(prefix: string, options: ListOptions & RowFilt
   });
 }
 
-function itemCells({ seq, status, attempts, input, result, error, errorClass }: ShownItem): string[] {
+function itemCells({ row, status, attempts, input, result, error, errorClass }: ShownItem): string[] {
   const outcome = error === null ? (result === null ? '' : cells(result)) : `${errorClass}: ${error}`;
   return [
-    String(seq),
+    String(row),
     status,
     attempts === null ? '' : String(attempts),
     shorten(cells(input)),
@@ -99,7 +100,7 @@ export async function listErrorsOf(prefix: string, options: ListOptions): Promis
         formatCount(group.occurrences),
         phases[group.phase] ?? String(group.phase),
         shorten(group.sample),
-        String(group.sampleSeq),
+        String(rowNumber(group.sampleSeq)),
         group.signature,
       ],
     );

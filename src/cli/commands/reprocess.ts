@@ -1,5 +1,6 @@
 // rowmill rows rerun <job>: reruns rows of a finished job, as its next generation (docs/control.md).
 import { readFileSync } from 'node:fs';
+import { seqOfRow } from '../../contract/row-number.ts';
 import type { ItemStatus } from '../../core/items/outcome.ts';
 import { parseSeqList } from '../../core/items/parse-seq-list.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -54,9 +55,10 @@ function requestOf(options: ReprocessOptions, job: ShownJob): ReprocessRequest {
 }
 
 function parseRows(text: string): SeqRanges {
-  const ranges = parseSeqList(text);
-  if (ranges === null) throw invalid(`rows such as 0-99,250, got ${text}`);
-  return ranges;
+  const rowsGiven = parseSeqList(text);
+  if (rowsGiven === null || rowsGiven[0]![0] < 1)
+    throw invalid(`rows such as 1-100,251, counted from 1, got ${text}`);
+  return rowsGiven.map(([from, to]) => [seqOfRow(from), seqOfRow(to)] as const);
 }
 
 function readEdits(path: string): InputEdit[] {
@@ -71,12 +73,13 @@ function readEdits(path: string): InputEdit[] {
 
 function parseEdit(line: string, number: number): InputEdit {
   try {
-    const { seq, input } = JSON.parse(line) as InputEdit;
+    const { row, input, ...given } = JSON.parse(line) as InputEdit & { row?: number };
+    const seq = row === undefined ? given.seq : seqOfRow(row);
     if (Number.isInteger(seq) && input !== undefined) return { seq, input };
   } catch {
     // Reported below.
   }
-  throw invalid(`line ${number} of the edits to be {"seq": …, "input": {…}}, got ${line.slice(0, 80)}`);
+  throw invalid(`line ${number} of the edits to be {"row": …, "input": {…}}, got ${line.slice(0, 80)}`);
 }
 
 function* describe(

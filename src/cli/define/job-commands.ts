@@ -180,8 +180,8 @@ export function defineRowCommands(program: Command): void {
       ),
     )
       .option('--all', 'All rows, whatever their status')
-      .option('--rows <seqs>', 'Rows by number, counted from 0, such as 0-99,250')
-      .option('--edits <file>', 'File with corrected inputs: JSON lines {"seq": 3, "input": {…}}')
+      .option('--rows <rows>', 'Rows by number, counted from 1, such as 1-100,251')
+      .option('--edits <file>', 'File with corrected inputs: JSON lines {"row": 4, "input": {…}}')
       .option('--include-permanent', 'Include errors of the classes permanent and invalid')
       .option('--max-attempts <n>', 'Attempts after which a row is left out; not over a server', wholeNumber)
       .option('--reset-attempts', 'Include rows that reached the attempt limit')

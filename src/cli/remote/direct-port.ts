@@ -5,6 +5,7 @@ import { showTrace } from '../../api/items/show-trace.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
+import { rowNumber } from '../../contract/row-number.ts';
 import { limitedBy } from '../../core/jobs/limited-by.ts';
 import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
 import { exportJob } from '../../export/export-job.ts';
@@ -158,6 +159,7 @@ async function firstItems(
     for (const row of page) {
       const item: ShownItem = {
         seq: row.seq,
+        row: rowNumber(row.seq),
         status: row.status,
         input: JSON.parse(row.inputJson) as never,
         result: row.resultJson === null ? null : (JSON.parse(row.resultJson) as never),
@@ -182,7 +184,7 @@ async function storedRow(rowmill: Rowmill, jobId: string, seq: number): Promise<
     readItemHistory(db, jobId, generation, seq),
     readJobParams(db, jobId),
   ]);
-  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `job ${jobId} has no row ${seq + 1}`);
+  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `job ${jobId} has no row ${rowNumber(seq)}`);
   const { status, error_class: errorClass, error, input, result } = item;
   return {
     input,

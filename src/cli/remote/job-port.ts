@@ -67,6 +67,7 @@ const ERROR_KEYS = [
 ] as const satisfies readonly (keyof z.infer<typeof errorGroup>)[];
 const ITEM_KEYS = [
   'seq',
+  'row',
   'status',
   'input',
   'result',

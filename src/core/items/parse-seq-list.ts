@@ -1,4 +1,4 @@
-// Parses row numbers as people write them: 0-99,250.
+// Parses lists of numbers such as 0-99,250.
 import { type SeqRange, type SeqRanges, unionRanges } from './seq-ranges.ts';
 
 /** Null if the text is not such a list. */

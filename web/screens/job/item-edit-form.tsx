@@ -32,7 +32,7 @@ export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
     setProblems(edited.problems ?? {});
     if (!edited.input) return;
     setBusy(true);
-    const worked = await actOnJob(jobId, `Rerunning row ${item.seq}`, () =>
+    const worked = await actOnJob(jobId, `Rerunning row ${item.row}`, () =>
       client.reprocessJob({
         jobId,
         scope: 'items',

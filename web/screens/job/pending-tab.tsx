@@ -238,7 +238,7 @@ function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowP
         {onChoose && item.status === 'RETRYING' && (
           <input
             type="checkbox"
-            aria-label={`Select row ${item.seq}`}
+            aria-label={`Select row ${item.row}`}
             className={checkBoxClass}
             checked={isChosen}
             onChange={(event) => onChoose(item.seq, event.target.checked)}

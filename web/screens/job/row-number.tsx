@@ -1,5 +1,6 @@
 // Link that opens a row.
 import { Link } from '@tanstack/react-router';
+import { rowNumber } from '../../../src/contract/row-number.ts';
 import { jobRoute } from '../../routes/router.tsx';
 
 export function RowNumber({ seq }: { seq: number }) {
@@ -13,7 +14,7 @@ export function RowNumber({ seq }: { seq: number }) {
       resetScroll={false}
       className="text-accent tabular-nums underline underline-offset-2"
     >
-      row {seq}
+      row {rowNumber(seq)}
     </Link>
   );
 }

@@ -152,7 +152,7 @@ function PendingRow({ row, isChosen, onChoose }: PendingRowProps) {
         {onChoose && row.status === 'RETRYING' && (
           <input
             type="checkbox"
-            aria-label={`Select row ${row.seq} of ${row.jobName || row.jobId.slice(0, 8)}`}
+            aria-label={`Select row ${row.row} of ${row.jobName || row.jobId.slice(0, 8)}`}
             className={checkBoxClass}
             checked={isChosen}
             onChange={(event) => onChoose(event.target.checked)}
@@ -160,7 +160,7 @@ function PendingRow({ row, isChosen, onChoose }: PendingRowProps) {
         )}
       </td>
       <th scope="row" className={`${cellClass} font-normal tabular-nums`}>
-        {formatCount(row.seq)}
+        {formatCount(row.row)}
       </th>
       <td className={`${cellClass} max-w-64 truncate`} title={row.summary ?? ''}>
         {row.summary}

@@ -5,6 +5,7 @@ import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useId, useState } from 'react';
 import type { z } from 'zod';
 import type { treeItem } from '../../../../src/contract/items.ts';
+import { rowNumber } from '../../../../src/contract/row-number.ts';
 import { FailureNote } from '../../../components/failure-note.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
 import { classNames } from '../../../lib/class-names.ts';
@@ -132,8 +133,8 @@ function Row({ tree, row, level, isFirst }: { tree: Tree; row: TreeItem; level: 
       onAct={() => tree.openRow(seq)}
       label={
         <>
-          <span className="shrink-0 text-[13px] text-muted tabular-nums">{seq}</span>
-          <span className="min-w-0 truncate">{summary ?? `Row ${seq}`}</span>
+          <span className="shrink-0 text-[13px] text-muted tabular-nums">{rowNumber(seq)}</span>
+          <span className="min-w-0 truncate">{summary ?? `Row ${rowNumber(seq)}`}</span>
           <StatusChip status={status} className="shrink-0" />
           {hasChildren && (
             <span className="shrink-0 text-[13px] text-muted tabular-nums">
