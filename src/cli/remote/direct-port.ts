@@ -80,7 +80,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       return { changed, state: await stateOf(jobId), released: 0 };
     },
     reprocess: (jobId, request) => rowmill.reprocess(jobId, request),
-    async exportTo(jobId, path, { format, kind, filter, raw, bom, generation }) {
+    async exportTo(jobId, path, { format, kind, filter, raw, bom, delimiter, generation }) {
       const request = {
         jobId,
         format,
@@ -89,6 +89,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
         pageRows: settings.exportPageRows,
         ...(raw && { raw }),
         ...(bom && { bom }),
+        ...(delimiter && { delimiter }),
         ...(generation !== undefined && { generation }),
       };
       if (path !== STANDARD_OUTPUT)

@@ -6,7 +6,7 @@ import type { job, summary } from '../../contract/jobs.ts';
 import type { worker } from '../../contract/operations.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { JobState } from '../../core/jobs/job-state.ts';
-import type { OutputFormat } from '../../core/files/output-format.ts';
+import type { CsvDelimiter, OutputFormat } from '../../core/files/output-format.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
@@ -140,6 +140,7 @@ export interface PortExportRequest {
   filter: ExportFilter;
   raw?: boolean | undefined;
   bom?: boolean | undefined;
+  delimiter?: CsvDelimiter | undefined;
   generation?: number | undefined;
 }
 
