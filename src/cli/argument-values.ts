@@ -1,6 +1,7 @@
 // Parsers for the values of options and arguments. An invalid value is refused before the command starts.
 import { InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/limits/budget.ts';
+import { CSV_DELIMITERS, type CsvDelimiter } from '../core/files/output-format.ts';
 import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
 
 export function collectSetting(
@@ -77,6 +78,13 @@ export function parseDuration(text: string): number {
 
 export function commaSeparated(text: string): string[] {
   return text.split(',').map((each) => each.trim());
+}
+
+/** `tab` is easier to type than the character. */
+export function csvDelimiter(text: string): CsvDelimiter {
+  const delimiter = (text === 'tab' || text === '\\t' ? '\t' : text) as CsvDelimiter;
+  if (!CSV_DELIMITERS.includes(delimiter)) throw new InvalidArgumentError('expected , or ; or | or tab');
+  return delimiter;
 }
 
 export function jobStates(text: string): JobState[] {

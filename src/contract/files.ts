@@ -1,5 +1,6 @@
 // Results as files: streamed on request, prepared in the background, or written when the job finishes.
 import { z } from 'zod';
+import { CSV_DELIMITERS } from '../core/files/output-format.ts';
 import { defineRoutes } from './route.ts';
 import { flag, generation, jobParams, pageOf, rowFilterQuery, shortPage, time } from './values.ts';
 
@@ -21,7 +22,10 @@ const exportQuery = z.strictObject({
   columns: z.string().max(50_000).optional(),
   /** CSV: does not escape cells that a spreadsheet would read as a formula. */
   raw: flag.optional(),
+  /** CSV: starts with a byte order mark, which some versions of Excel need to recognise UTF-8. */
   bom: flag.optional(),
+  /** CSV: `,` by default. Excel expects `;` where the decimal separator is a comma. */
+  delimiter: z.enum(CSV_DELIMITERS).optional(),
 });
 
 export const jobFile = z
@@ -30,6 +34,8 @@ export const jobFile = z
     fileId: z.string(),
     kind: z.enum(['input', 'output', 'export']),
     name: z.string(),
+    /** Name of the downloaded file, after the input file; files of earlier runs name their run. */
+    downloadName: z.string(),
     bytes: z.number().nullable(),
     sha256: z.string().nullable(),
     generation: z.number().nullable(),

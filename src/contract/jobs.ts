@@ -114,6 +114,8 @@ export const job = listedJob
     limits: z.array(z.looseObject({ name: z.string(), key: z.string() })),
     /** Why rows wait although slots are free. */
     slowBecause: z.string().nullable(),
+    /** Time that all runs of a finished job took, without the time between them; null while it runs. */
+    runMs: z.number().nullable(),
     sealedAt: time.nullable(),
     cancelledAt: time.nullable(),
     createdBy: z.string().nullable(),

@@ -179,8 +179,8 @@ describe('exportJob', () => {
       filter: { seqs: [[1, 3]] },
     });
     expect(stream.contentType).toBe('application/x-ndjson; charset=utf-8');
-    expect(stream.fileName).toBe(`rowmill-${jobId.slice(0, 8)}-results.jsonl`);
     expect(await stream.prepare()).toMatchObject({
+      fileName: expect.stringMatching(/-results-filtered\.jsonl$/),
       generation: 1,
       headers: ['n', 'status', 'error', 'attempts'],
     });

@@ -1,12 +1,13 @@
 // The entry point of exports: turns a request into a stream of bytes that reads a fixed generation page by page.
 // Nothing is read before the consumer pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
+import { downloadName } from '../core/files/download-name.ts';
 import { type ExportColumn, exportColumns, failedColumns } from '../core/files/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import type { CsvDialect } from '../core/files/file-format.ts';
 import { guardLine } from '../core/files/formula-guard.ts';
-import { OUTPUT_FORMATS, type OutputFormat } from '../core/files/output-format.ts';
+import { type CsvDelimiter, OUTPUT_FORMATS, type OutputFormat } from '../core/files/output-format.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { Executor } from '../platform/database.ts';
@@ -39,6 +40,8 @@ export interface ExportRequest {
   raw?: boolean;
   /** CSV: start with a byte order mark, for old versions of Excel. */
   bom?: boolean;
+  /** CSV: default ','. Failed rows have the delimiter of their file. */
+  delimiter?: CsvDelimiter;
   /** Maximum rows per statement: settings.exportPageRows. */
   pageRows: number;
   /** Resume after this row; the caller has the bytes up to it. Not for workbooks. */
@@ -59,14 +62,14 @@ export interface ExportPosition {
 export interface PreparedExport {
   generation: number;
   headers: string[];
+  /** After the input file, such as products-results.csv. A safe file name. */
+  fileName: string;
   /** Equal for requests that produce the same file, so that one can resume another. */
   fingerprint: string;
 }
 
 export interface ExportStream extends AsyncIterable<Buffer> {
   readonly contentType: string;
-  /** Contains only safe characters. */
-  readonly fileName: string;
   /** Rows written so far. */
   readonly rowCount: number;
   /** End of the bytes written so far. Workbooks cannot be resumed, so theirs only shows progress. */
@@ -84,7 +87,7 @@ const CONTENT_TYPES: Record<OutputFormat, string> = {
 export function exportJob(executor: Executor, request: ExportRequest): ExportStream {
   checkRequest(request);
   const db = retryingReads(executor, request.signal);
-  const { jobId, format, kind = 'results' } = request;
+  const { format } = request;
   const progress: ExportProgress = { rowCount: 0, seq: request.afterSeq ?? -1, bytes: 0 };
   let opening: Promise<OpenedExport> | null = null;
   const open = (): Promise<OpenedExport> => {
@@ -93,20 +96,25 @@ export function exportJob(executor: Executor, request: ExportRequest): ExportStr
   };
   return {
     contentType: CONTENT_TYPES[format],
-    fileName: `rowmill-${jobId.slice(0, 8).replace(/[^\w-]/g, '_')}-${kind}.${format}`,
     get rowCount() {
       return progress.rowCount;
     },
     position: () => ({ seq: progress.seq, bytes: progress.bytes }),
     prepare: async () => {
-      const { generation, columns } = await open();
+      const { job, generation, columns } = await open();
       const headers = columns.map((column) => column.header);
-      return { generation, headers, fingerprint: fingerprintOf(request, generation, columns) };
+      const fileName = fileNameOf(job, request, generation);
+      return { generation, headers, fileName, fingerprint: fingerprintOf(request, generation, columns) };
     },
     async *[Symbol.asyncIterator]() {
       yield* writeRows(db, request, await open(), progress);
     },
   };
+}
+
+function fileNameOf(job: Job, { kind = 'results', format, filter = {} }: ExportRequest, generation: number) {
+  const isFiltered = Object.keys(filter).length > 0;
+  return downloadName(job, { part: kind, extension: format, generation, isFiltered });
 }
 
 interface OpenedExport {
@@ -221,11 +229,11 @@ function shapeOf({ kind = 'results', columns }: ExportRequest): NonNullable<Json
 }
 
 function csvOptions(request: ExportRequest, { source }: Job): CsvOptions {
-  const { kind = 'results', raw = false, bom = false, afterSeq } = request;
+  const { kind = 'results', raw = false, bom = false, delimiter = ',', afterSeq } = request;
   const isContinued = afterSeq !== undefined && afterSeq >= 0;
   const dialect = source?.detected.csv;
   if (kind !== 'failed' || dialect === undefined) {
-    const style = { ...STANDARD_CSV, bom };
+    const style = { ...STANDARD_CSV, bom, delimiter };
     // Failed rows are submitted again, so their guard against formulas must be reversible.
     return kind === 'failed' ? { style, isReversible: true, isContinued } : { style, raw, isContinued };
   }
@@ -244,9 +252,22 @@ function preambleOf({ skipLines, lineEnd, delimiter }: CsvDialect, text: string)
 }
 
 function fingerprintOf(request: ExportRequest, generation: number, columns: ExportColumn[]): string {
-  const { jobId, format, kind = 'results', filter = {}, raw = false, bom = false } = request;
+  const { jobId, format, kind = 'results', filter = {}, raw = false, bom = false, delimiter = ',' } = request;
   const { statuses, phase, errorGroup, search, seqs } = filter;
-  const asked = [jobId, generation, format, kind, statuses, phase, errorGroup, search, seqs, raw, bom];
+  const asked = [
+    jobId,
+    generation,
+    format,
+    kind,
+    statuses,
+    phase,
+    errorGroup,
+    search,
+    seqs,
+    raw,
+    bom,
+    delimiter,
+  ];
   const headers = columns.map((column) => column.header);
   return createHash('sha256')
     .update(JSON.stringify([asked, headers]))

@@ -74,7 +74,7 @@ describe('an export', () => {
     expect(csv.status).toBe(200);
     expect(Object.fromEntries(csv.headers)).toMatchObject({
       'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': expect.stringMatching(/^attachment; filename="rowmill-.*-results\.csv"/),
+      'content-disposition': expect.stringMatching(/^attachment; filename="rowmill-[\da-f]{8}-results\.csv"/),
       'x-content-type-options': 'nosniff',
       'content-security-policy': 'sandbox',
     });
@@ -84,6 +84,8 @@ describe('an export', () => {
     expect((await get('?raw=true&statuses=ERROR')).body).toContain('\n13,=cmd,');
     const withMark = await fetch(`${api.url}/api/jobs/${jobId}/export?bom=true`);
     expect(Buffer.from(await withMark.arrayBuffer()).subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
+    expect((await get('?delimiter=%3B')).body).toContain('\n1;"a,""b""";2;DONE;;1\n');
+    expect((await get('?delimiter=x')).status).toBe(400);
     const lines = (await get('?format=jsonl&search=thirteen')).body.trimEnd().split('\n');
     expect(lines.map((line: string) => JSON.parse(line).seq)).toEqual([1]);
     const head = await fetch(`${api.url}/api/jobs/${jobId}/export`, { method: 'HEAD' });
@@ -99,6 +101,7 @@ describe('an export', () => {
       [`job ${jobId}`],
     );
     expect(audit.map(({ format }) => format as string)).toEqual([
+      'csv',
       'csv',
       'csv',
       'csv',

@@ -23,6 +23,7 @@ interface File {
   fileId: string;
   kind: string;
   name: string;
+  downloadName: string;
   state: string;
   bytes: number;
   sha256: string;
@@ -73,6 +74,23 @@ test('input and outputs of each generation are listed and fetched with length an
     ['results.csv', 'failed.csv', 'summary.json'].map((name) => `g${generation}-${name}`);
   expect(files.map(({ fileId }) => fileId)).toEqual(['input', ...per(1), ...per(2)]);
   expect(files[0]).toMatchObject({ kind: 'input', name: 'rows.csv', bytes: Buffer.byteLength(text) });
+  expect(files.map(({ downloadName }) => downloadName)).toEqual([
+    'rows.csv',
+    'rows-results-run-1.csv',
+    'rows-failed-run-1.csv',
+    'rows-summary-run-1.json',
+    'rows-results.csv',
+    'rows-failed.csv',
+    'rows-summary.json',
+  ]);
+  const streamed = await fetch(`${url}/api/jobs/${jobId}/export`, { method: 'HEAD' });
+  expect(streamed.headers.get('content-disposition')).toContain('filename="rows-results.csv"');
+  const { body: shown } = await send(url, 'GET', `/api/jobs/${jobId}`);
+  const [{ run_ms }] = (await database.query(
+    `select sum((timings ->> 'runMs')::float8) as run_ms from summaries where job_id = $1`,
+    [jobId],
+  )) as [{ run_ms: number }];
+  expect(shown.runMs).toBe(run_ms);
   for (const file of files) {
     const response = await fetch(`${url}/api/jobs/${jobId}/files/${file.fileId}`);
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -80,7 +98,7 @@ test('input and outputs of each generation are listed and fetched with length an
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(file.sha256);
     const digest = Buffer.from(file.sha256, 'hex').toString('base64');
     expect(response.headers.get('repr-digest')).toBe(`sha-256=:${digest}:`);
-    expect(response.headers.get('content-disposition')).toContain(`filename="${file.name}"`);
+    expect(response.headers.get('content-disposition')).toContain(`filename="${file.downloadName}"`);
   }
   const audit = await database.query(
     `select detail ->> 'fileId' as id from audit where subject = $1 and action = 'job.file_download' order by audit_id`,

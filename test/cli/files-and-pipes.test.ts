@@ -113,6 +113,16 @@ test('a folder is refused as the output file before anything runs', async () => 
   expect(existsSync(join(folder, 'out.part'))).toBe(false);
 });
 
+test('without --out the file is named after the input file and replaces none', async () => {
+  const first = await rowmill(['jobs', 'export', jobId, '--delimiter', 'tab']);
+  expect(first.stderr).toBe('');
+  expect(first.stdout).toContain('written to rows-results.csv');
+  expect(readFileSync(join(folder, 'rows-results.csv'), 'utf8')).toContain('\tstatus\terror\tattempts\n');
+  const second = await rowmill(['jobs', 'export', jobId]);
+  expect(second.stderr).toContain('error: rows-results.csv already exists [EXPORT_INVALID]');
+  expect(second.code).toBe(1);
+});
+
 test('a pipe or a device is refused as the output file and is not replaced', async () => {
   const path = join(folder, 'device');
   makePipe(path);

@@ -59,6 +59,7 @@ export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<t
     eta: null,
     limits: [],
     slowBecause: null,
+    runMs: null,
     sealedAt: AT,
     cancelledAt: null,
     createdBy: null,

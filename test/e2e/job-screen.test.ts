@@ -63,7 +63,7 @@ test('a failed row is found, corrected and rerun, and the export equals the grid
   await page.getByRole('button', { name: 'Close' }).first().click();
   await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '207']);
 
-  await page.getByRole('button', { name: 'Download' }).click();
+  await page.getByRole('button', { name: 'Export view' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
@@ -86,7 +86,7 @@ test('a file of 300 columns shows its results and exports every column', async (
   const heads = await grid.getByRole('columnheader').allInnerTexts();
   expect(heads.slice(-3)).toEqual(['price', 'note', 'Error']);
   await grid.getByText(HOSTILE, { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Download' }).click();
+  await page.getByRole('button', { name: 'Export view' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
@@ -125,11 +125,11 @@ test('the rows of the last selection are shown, however quickly selections follo
   const { page } = await browser.open();
   await page.goto(address);
   const slow = await page.context().newCDPSession(page);
-  const choices = page.getByRole('region', { name: 'Progress' });
+  const choices = page.getByRole('region', { name: 'Result' });
   const grid = page.getByRole('table', { name: 'Job rows' });
   for (let at = 0; at < depth(8, 30); at += 1) {
     await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 + (at % 5) * 2 });
-    const [name, first] = at % 2 === 0 ? (['Failed 3', '7'] as const) : (['Done 297', '0'] as const);
+    const [name, first] = at % 2 === 0 ? (['3 failed', '7'] as const) : (['297 done', '0'] as const);
     await choices.getByRole('link', { name }).click();
     await expect.poll(() => grid.getByRole('rowheader').first().textContent()).toBe(first);
   }

@@ -134,7 +134,17 @@ test('a messy file is mapped, run, watched, corrected, and downloaded as the gri
   await page.getByRole('menuitem', { name: 'Any status' }).click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
 
-  await page.getByRole('button', { name: 'Download' }).click();
+  // The result of the finished job: a sentence, the way to what failed, and one download named after the file.
+  const result = page.getByRole('region', { name: 'Result' });
+  await result.getByText(/^3 done, 1 not found, 1 failed, in \d/).waitFor();
+  expect(await result.getByRole('link', { name: 'Fix 1' }).getAttribute('href')).toContain('tab=errors');
+  const [whole] = await Promise.all([
+    page.waitForEvent('download'),
+    result.getByRole('link', { name: 'Download CSV' }).click(),
+  ]);
+  expect(whole.suggestedFilename()).toBe('products-results.csv');
+
+  await page.getByRole('button', { name: 'Export view' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
@@ -222,7 +232,7 @@ test('the same journey works by keyboard alone', async () => {
   await pressOn(page, page.getByRole('button', { name: 'Status: Failed' }));
   await chooseInMenu(page, page.getByRole('menuitem', { name: 'Any status' }));
   await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
-  await pressOn(page, page.getByRole('button', { name: 'Download' }));
+  await pressOn(page, page.getByRole('button', { name: 'Export view' }));
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     chooseInMenu(page, page.getByRole('menuitem', { name: 'CSV', exact: true })),

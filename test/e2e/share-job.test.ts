@@ -36,7 +36,7 @@ test('the link to a view leads another user to the same rows', async () => {
   const { page, complaints } = await browser.open();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(address);
-  await page.getByRole('link', { name: 'Failed 1' }).click();
+  await page.getByRole('link', { name: '1 failed' }).click();
   const grid = page.getByRole('table', { name: 'Job rows' });
   await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['1']);
   await page.getByRole('button', { name: 'Copy link' }).click();

@@ -11,7 +11,8 @@ export interface TimeShift {
 const TABLES = [
   'jobs',
   'ledger',
-  'results',
+  'result_rows',
+  'result_blocks',
   'error_groups',
   'attempt_errors',
   'trace_blocks',
@@ -35,6 +36,11 @@ export async function shiftTimes(db: pg.Client, jobId: string, shift: TimeShift)
        where ${table === 'audit' ? 'subject' : `'job ' || job_id`} = 'job ' || $1`,
       [jobId, shift.agoMinutes, shift.stretch],
     );
+  await db.query(
+    `update summaries set timings = timings || jsonb_build_object('runMs', (timings ->> 'runMs')::float8 * $2::float8)
+     where job_id = $1`,
+    [jobId, shift.stretch],
+  );
   await db.query('set session_replication_role = default');
 }
 

@@ -25,9 +25,9 @@ export const streamExport: Handler<typeof fileRoutes.exportJob> = async (request
     const { db, settings } = engine;
     const bytesOf = exportJob(db, { ...asked, jobId: job.jobId, pageRows: settings.exportPageRows, signal });
     // Before the first byte is sent, an error can still be answered.
-    await bytesOf.prepare();
+    const { fileName } = await bytesOf.prepare();
     await recordAudit(db, engine, { action: 'job.export', subject: `job ${job.jobId}`, detail: asked });
-    return { bytesOf, name: bytesOf.fileName, contentType: bytesOf.contentType };
+    return { bytesOf, name: fileName, contentType: bytesOf.contentType };
   });
 };
 
@@ -51,7 +51,20 @@ function startExports({ background, engine, slots }: ApiContext): void {
 }
 
 function requestOf(query: ExportQuery): BackgroundExport {
-  const { format, kind, statuses, phase, errorGroup, search, rows, generation, columns, raw, bom } = query;
+  const {
+    format,
+    kind,
+    statuses,
+    phase,
+    errorGroup,
+    search,
+    rows,
+    generation,
+    columns,
+    raw,
+    bom,
+    delimiter,
+  } = query;
   const seqs = rows === undefined ? undefined : parseSeqList(rows);
   if (seqs === null) throw new RowmillError('EXPORT_INVALID', `expected rows such as 0-99,250, got ${rows}`);
   const filter = {
@@ -69,6 +82,7 @@ function requestOf(query: ExportQuery): BackgroundExport {
     ...(columns !== undefined && { columns: columnsOf(columns) }),
     ...(raw !== undefined && { raw }),
     ...(bom !== undefined && { bom }),
+    ...(delimiter !== undefined && { delimiter }),
   };
 }
 

@@ -2,6 +2,7 @@
 // never a path.
 import type { z } from 'zod';
 import type { jobFile } from '../../contract/files.ts';
+import { downloadName } from '../../core/files/download-name.ts';
 import type { Executor } from '../../platform/database.ts';
 import { listExports } from '../../store/views/exports/list-exports.ts';
 import { listJobOutputs } from '../../store/views/jobs/list-job-outputs.ts';
@@ -24,6 +25,7 @@ export async function listJobFiles(db: Executor, job: Job): Promise<StoredFile[]
           fileId: `g${generation}-${file.name}`,
           kind: 'output',
           name: file.name,
+          downloadName: outputName(job, file.name, generation),
           bytes: file.bytes,
           sha256: file.sha256,
           generation,
@@ -39,11 +41,18 @@ export async function listJobFiles(db: Executor, job: Job): Promise<StoredFile[]
         ...rest,
         fileId: exportId,
         kind: 'export',
+        downloadName: rest.name,
         createdAt: createdAt.toISOString(),
         expiresAt: expiresAt?.toISOString() ?? null,
       }),
     ),
   ];
+}
+
+/** An output is stored as results.csv, failed.csv or summary.json, for instance. */
+function outputName(job: Job, name: string, generation: number): string {
+  const dot = name.lastIndexOf('.');
+  return downloadName(job, { part: name.slice(0, dot), extension: name.slice(dot + 1), generation });
 }
 
 const READY = { state: 'READY', error: null, expiresAt: null } as const;
@@ -57,6 +66,7 @@ function inputOf({ source, createdAt }: Job): StoredFile[] {
       fileId: 'input',
       kind: 'input',
       name,
+      downloadName: name,
       bytes,
       sha256,
       generation: null,

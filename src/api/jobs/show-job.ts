@@ -19,6 +19,7 @@ import { listAbilities } from '../../store/views/jobs/list-abilities.ts';
 import { listPressures } from '../../store/views/jobs/list-pressures.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
 import { type PhaseCounts, readPhases } from '../../store/views/jobs/read-phases.ts';
+import { readRunTime } from '../../store/views/jobs/read-run-time.ts';
 import { readBudgets } from '../../store/views/limits/read-budgets.ts';
 import { countSuspects } from '../../store/views/spans/count-suspects.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
@@ -94,7 +95,7 @@ export async function showJob(
   const { jobId, generation } = job;
   const isOpen = CLAIMABLE_STATES.includes(job.state);
   const silentMs = settings.heartbeatMs * SILENT_BEATS;
-  const [limits, phases, budgets, columns, abilities, pressures, suspects] = await Promise.all([
+  const [limits, phases, budgets, columns, abilities, pressures, suspects, runMs] = await Promise.all([
     ofServices,
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),
@@ -102,6 +103,7 @@ export async function showJob(
     isOpen ? listAbilities(db, silentMs) : null,
     isOpen ? listPressures(db, silentMs, job.pipeline) : null,
     isOpen ? countSuspects(db, jobId) : 0,
+    job.finishedAt === null ? null : readRunTime(db, jobId),
   ]);
   const [first] = phases;
   if (!first) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
@@ -155,6 +157,7 @@ export async function showJob(
     eta: blocked === null ? estimateOf(job, phases) : null,
     limits: limits.map((limit) => ({ ...limit })),
     slowBecause: pressures && slowBecause(limits, pressures, suspects),
+    runMs,
     sealedAt: timeOrNull(job.sealedAt),
     cancelledAt: timeOrNull(job.cancelledAt),
   };

@@ -21,7 +21,7 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
     const { engine, job, params, raw, reply } = request;
     const file = (await listJobFiles(engine.db, job)).find((each) => each.fileId === params.fileId);
     if (!file) throw notFound();
-    const { blobKey, name, contentType, sha256 } = file;
+    const { blobKey, name, downloadName, contentType, sha256 } = file;
     if (blobKey === null)
       throw new RowmillError(
         'EXPORT_NOT_READY',
@@ -34,7 +34,7 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
     const etag = `"${sha256 ?? blobKey.slice(blobKey.lastIndexOf('/') + 1)}"`;
     const modifiedAt = new Date(file.createdAt);
     const chosen = chooseBytes(raw, reply, { bytes, etag, modifiedAt });
-    const answer = { name, contentType, stored: { bytes, etag, modifiedAt, chosen } };
+    const answer = { name: downloadName, contentType, stored: { bytes, etag, modifiedAt, chosen } };
     if (chosen.kind === 'known') return { ...answer, stream: Readable.from([]) };
     return sendDownload(context, request, async () => {
       const bytesOf = await engine.blobs.get(blobKey, rangeOf(chosen)).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 // Commands on jobs and their rows: the nouns `jobs` and `rows` with their verbs. Former names are hidden and still work.
 import { type Command, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
-import { amountFromZero, jobStates, wholeNumber } from '../argument-values.ts';
+import { amountFromZero, csvDelimiter, jobStates, wholeNumber } from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
 import { commandOfBoth, ending, withDatabaseOrServer, withSettings, withYes } from './command-parts.ts';
@@ -95,9 +95,12 @@ export function defineJobCommands(program: Command): void {
     withRowFilter(
       withSettings(withDatabaseOrServer(target.description('Write the results of a job to a file'))),
     )
-      .requiredOption('--out <file>', 'File to write: .csv, .xlsx or .jsonl; - is standard output')
+      .option(
+        '--out <file>',
+        'File to write: .csv, .xlsx or .jsonl; - is standard output (default: <input>-results.csv)',
+      )
       .addOption(
-        new Option('--format <format>', 'Format of the file (default: by its extension)').choices(
+        new Option('--format <format>', 'Format of the file (default: by its extension, or csv)').choices(
           OUTPUT_FORMATS,
         ),
       )
@@ -105,6 +108,7 @@ export function defineJobCommands(program: Command): void {
       .option('--rejected', 'Only rows of the file that could not be read')
       .option('--raw', 'CSV: write cells that look like a formula unchanged')
       .option('--bom', 'CSV: byte order mark, for old versions of Excel')
+      .option('--delimiter <character>', 'CSV: , or ; or | or tab (default: ,)', csvDelimiter)
       .option('--generation <n>', 'Run to export (default: the newest)', wholeNumber)
       .option('--json', 'JSON output')
       .action(

@@ -187,11 +187,11 @@ async function exportOver(
   client: Client,
   jobId: string,
   path: string,
-  { kind, format, filter, raw, bom, generation }: PortExportRequest,
+  { kind, format, filter, raw, bom, delimiter, generation }: PortExportRequest,
 ): Promise<null> {
   const file =
     kind === 'results'
-      ? await client.exportJob({ jobId, format, ...rowsOf(filter), raw, bom, generation })
+      ? await client.exportJob({ jobId, format, ...rowsOf(filter), raw, bom, delimiter, generation })
       : await outputFile(client, jobId, kind, generation);
   if (path === STANDARD_OUTPUT) await writeToStdout(Readable.fromWeb(file.stream as never));
   else await writingTo(path, () => saveAs(path, file));

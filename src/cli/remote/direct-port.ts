@@ -98,7 +98,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       await removeRemains(context, { jobId });
     },
     reprocess: (jobId, request) => rowmill.reprocess(jobId, request),
-    async exportTo(jobId, path, { format, kind, filter, raw, bom, generation }) {
+    async exportTo(jobId, path, { format, kind, filter, raw, bom, delimiter, generation }) {
       const request = {
         jobId,
         format,
@@ -107,6 +107,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
         pageRows: settings.exportPageRows,
         ...(raw && { raw }),
         ...(bom && { bom }),
+        ...(delimiter && { delimiter }),
         ...(generation !== undefined && { generation }),
       };
       if (path !== STANDARD_OUTPUT)

@@ -6,7 +6,7 @@ import type { job, summary } from '../../contract/jobs.ts';
 import type { jobLogLine } from '../../contract/logs.ts';
 import type { worker } from '../../contract/operations.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
-import type { OutputFormat } from '../../core/files/output-format.ts';
+import type { CsvDelimiter, OutputFormat } from '../../core/files/output-format.ts';
 import type { LineLevel } from '../../core/items/log-lines.ts';
 import type { JobState } from '../../core/jobs/job-state.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
@@ -143,6 +143,7 @@ export interface PortExportRequest {
   filter: ExportFilter;
   raw?: boolean | undefined;
   bom?: boolean | undefined;
+  delimiter?: CsvDelimiter | undefined;
   generation?: number | undefined;
 }
 

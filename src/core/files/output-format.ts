@@ -4,6 +4,10 @@ import type { FormatName } from './file-format.ts';
 export const OUTPUT_FORMATS = ['csv', 'xlsx', 'jsonl'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
+/** Delimiters of CSV files. Excel expects a semicolon where the decimal separator is a comma. */
+export const CSV_DELIMITERS = [',', ';', '\t', '|'] as const;
+export type CsvDelimiter = (typeof CSV_DELIMITERS)[number];
+
 /** Output of a job: all results in one file, or one file per status. */
 export type JobOutput = OutputFormat | `${OutputFormat}-by-status`;
 export const JOB_OUTPUTS = [

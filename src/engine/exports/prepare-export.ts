@@ -13,7 +13,7 @@ import { recordAudit } from '../record-audit.ts';
 /** The stored part of a request; the rest belongs to the run. */
 export type BackgroundExport = Pick<
   ExportRequest,
-  'format' | 'kind' | 'generation' | 'filter' | 'columns' | 'raw' | 'bom'
+  'format' | 'kind' | 'generation' | 'filter' | 'columns' | 'raw' | 'bom' | 'delimiter'
 >;
 
 /** Returns the id of the export. Invalid requests are refused here, not later. */
@@ -24,9 +24,9 @@ export async function prepareExport(
 ): Promise<string> {
   const { db, settings } = context;
   const stream = exportJob(db, { ...request, jobId, pageRows: settings.exportPageRows });
-  const { generation } = await stream.prepare();
+  const { generation, fileName: name } = await stream.prepare();
   const exportId = newId();
-  const { contentType, fileName: name } = stream;
+  const { contentType } = stream;
   const stored = { ...request, generation };
   await retryPassing(() =>
     db.transaction(async (tx) => {

@@ -16,8 +16,8 @@ import type { Job, JobFile } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { basePath } from '../../lib/server-page.ts';
 import { FailedScreen } from '../failed-screen.tsx';
+import { contentWords, type FileGroup, filesByRun } from './files-by-run.ts';
 
-const KINDS: Record<JobFile['kind'], string> = { input: 'Input', output: 'Output', export: 'Export' };
 /** Polled while a file is being prepared: no event reports when it is ready. */
 const LOOK_MS = 2000;
 
@@ -39,14 +39,13 @@ export function FilesTab({ job }: { job: Job }) {
   }, [isPreparing, jobId]);
   if (files.isError && !files.data) return <FailedScreen error={files.error} />;
   if (!files.data) return <p className="text-muted">Loading…</p>;
-  const newestFirst = files.data.items.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
   const prepare = (format: 'csv' | 'xlsx' | 'jsonl') =>
     void actOnJob(jobId, 'Preparing file', () => client.prepareExport({ jobId, format }));
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-64 text-muted">
-          {can('exportJob') && 'To download a subset, filter the Rows tab and use Download.'}
+          {can('exportJob') && 'To download a subset, filter the Rows tab and use Export view.'}
         </p>
         {can('prepareExport') && (
           <Menu
@@ -65,18 +64,40 @@ export function FilesTab({ job }: { job: Job }) {
       {files.data.items.length === 0 ? (
         <EmptyState title="No files yet">Result files and exports appear here.</EmptyState>
       ) : (
-        <ul aria-label="Files" className="overflow-hidden rounded-lg border border-line bg-surface">
-          {newestFirst.map((file) => (
-            <FileLine key={file.fileId} jobId={jobId} file={file} />
-          ))}
-        </ul>
+        filesByRun(files.data.items, job.generation).map((group) => (
+          <Group key={group.title} jobId={jobId} group={group} />
+        ))
       )}
     </div>
   );
 }
 
+function Group({ jobId, group: { title, isEarlier, files } }: { jobId: string; group: FileGroup }) {
+  const list = (
+    <ul aria-label={title} className="overflow-hidden rounded-lg border border-line bg-surface">
+      {files.map((file) => (
+        <FileLine key={file.fileId} jobId={jobId} file={file} />
+      ))}
+    </ul>
+  );
+  if (!isEarlier)
+    return (
+      <section aria-label={title} className="flex flex-col gap-1.5">
+        <h2 className="font-semibold">{title}</h2>
+        {list}
+      </section>
+    );
+  return (
+    <details className="flex flex-col">
+      <summary className="w-fit cursor-pointer py-1 text-muted hover:text-text">{title}</summary>
+      <div className="pt-1.5">{list}</div>
+    </details>
+  );
+}
+
 function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
-  const { fileId, kind, name, bytes, sha256, generation, state, error, rows, createdAt, expiresAt } = file;
+  const { fileId, downloadName: name, bytes, sha256, state, error, rows, createdAt, expiresAt } = file;
+  const contents = contentWords(file);
   const whyNot = usePermission().whyNot('downloadFile');
   const copy = () => void copyText(sha256 ?? '').then(() => say('Checksum copied'), sayError);
   return (
@@ -84,17 +105,16 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
       <div className="min-w-0 flex-1 basis-72">
         <p className="flex flex-wrap items-center gap-x-2">
           <span className="font-medium break-all">{name}</span>
-          <span className="rounded bg-quiet-soft px-1.5 text-xs text-quiet">{KINDS[kind]}</span>
           {state !== 'READY' && <StatusChip status={state} />}
         </p>
         <p className="flex flex-wrap gap-x-3 text-[13px] text-muted tabular-nums">
+          {contents !== '' && <span>{contents}</span>}
           {bytes !== null && <span>{formatBytes(bytes)}</span>}
           {rows !== null && (
             <span>
               {formatCount(rows)} {rows === 1 ? 'row' : 'rows'}
             </span>
           )}
-          {generation !== null && generation > 1 && <span>run {generation}</span>}
           <RelativeTime at={createdAt} />
           {expiresAt !== null && (
             <span>
@@ -103,19 +123,24 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
           )}
         </p>
         {sha256 !== null && (
-          <p className="flex items-center gap-1 text-xs text-muted">
-            <span className="truncate font-mono" title={sha256}>
-              SHA-256 {sha256}
-            </span>
-            <button
-              type="button"
-              aria-label={`Copy checksum of ${name}`}
-              onClick={copy}
-              className="shrink-0 rounded p-1 hover:bg-sunken hover:text-text"
-            >
-              <Copy size={12} aria-hidden />
-            </button>
-          </p>
+          <details className="text-xs text-muted">
+            <summary className="w-fit cursor-pointer hover:text-text">
+              Checksum<span className="sr-only"> of {name}</span>
+            </summary>
+            <p className="flex items-center gap-1">
+              <span className="truncate font-mono" title={sha256}>
+                SHA-256 {sha256}
+              </span>
+              <button
+                type="button"
+                aria-label={`Copy checksum of ${name}`}
+                onClick={copy}
+                className="shrink-0 rounded p-1 hover:bg-sunken hover:text-text"
+              >
+                <Copy size={12} aria-hidden />
+              </button>
+            </p>
+          </details>
         )}
         {error !== null && <p className="text-[13px] break-words text-bad">{error}</p>}
       </div>

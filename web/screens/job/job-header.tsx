@@ -68,7 +68,6 @@ function Controls({ job, state }: { job: Job; state: string }) {
     <div className="no-print flex flex-wrap gap-2">
       {canRetry && (
         <Button
-          kind={rerun > 0 ? 'primary' : 'plain'}
           onClick={() => setReprocess({ verb: 'Retry', what: 'unsuccessful rows', request: UNSUCCESSFUL })}
         >
           <RotateCcw size={15} aria-hidden />{' '}

@@ -15,6 +15,7 @@ import { JobCharts } from './job-charts.tsx';
 import { JobHeader } from './job-header.tsx';
 import { JobLimits } from './job-limits.tsx';
 import { JobProgress, type JobProgressProps } from './job-progress.tsx';
+import { hasResult, JobResult } from './job-result.tsx';
 import { JobTabs } from './job-tabs.tsx';
 import { PhaseFunnel } from './phase-funnel.tsx';
 import { useJobChange } from './use-job-change.ts';
@@ -69,13 +70,14 @@ const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProg
   // Finished jobs open with their rows; charts are collapsed.
   const [wasRunning] = useState(job.finishedAt === null);
   const hasOverview = search.overview ?? wasRunning;
+  const isFinished = hasResult(job, live.state);
   // Name and progress render first.
   const isFirstDrawn = useDeferredValue(true, false);
   return (
     <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
       <title>{`${job.name || 'Job'} · Rowmill`}</title>
       <JobHeader job={job} state={live.state} />
-      <JobProgress job={job} live={live} />
+      {isFinished ? <JobResult job={job} live={live} /> : <JobProgress job={job} live={live} />}
       <div className="no-print -my-2 flex">
         <Button
           kind="quiet"
@@ -87,6 +89,7 @@ const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProg
           {hasOverview ? 'Hide details' : 'Show details'}
         </Button>
       </div>
+      {hasOverview && isFinished && <JobProgress job={job} live={live} />}
       {hasOverview && isFirstDrawn && (
         <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4">
           <PhaseFunnel job={job} />

@@ -4,6 +4,7 @@ import { DropdownMenu } from 'radix-ui';
 import { Menu, MenuItem, MenuLink } from '../../../components/menu.tsx';
 import { actOnJob } from '../../../lib/act-on-job.ts';
 import { client } from '../../../lib/client.ts';
+import { downloadFormats } from '../../../lib/download-formats.ts';
 import { formatCount } from '../../../lib/format.ts';
 import type { Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
@@ -11,12 +12,6 @@ import { basePath } from '../../../lib/server-page.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import type { ArrangedColumn } from './column-layout.ts';
 import { columnsQuery, exportQuery, type ItemFilter } from './item-filter.ts';
-
-const FORMATS = [
-  ['csv', 'CSV'],
-  ['xlsx', 'Excel (XLSX)'],
-  ['jsonl', 'JSON Lines'],
-] as const;
 
 export interface ExportMenuProps {
   job: Job;
@@ -42,14 +37,14 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
     <Menu
       label={
         <>
-          <Download size={15} aria-hidden /> Download
+          <Download size={15} aria-hidden /> Export view
         </>
       }
     >
-      {FORMATS.map(([format, word]) => (
+      {downloadFormats(job.source, navigator.language).map(({ formatId, word, query }) => (
         <MenuLink
-          key={format}
-          href={`${basePath}/api/v1/jobs/${jobId}/export?${exportQuery(filter, format, columns)}`}
+          key={formatId}
+          href={`${basePath}/api/v1/jobs/${jobId}/export?${exportQuery(filter, query, columns)}`}
           download
         >
           {word}

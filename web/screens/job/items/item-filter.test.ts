@@ -4,7 +4,7 @@ import { columnsQuery, exportQuery } from './item-filter.ts';
 describe('the URL of an export', () => {
   test('names its columns, also those with commas', () => {
     const query = new URLSearchParams(
-      exportQuery({ statuses: 'DONE', phase: 0 }, 'csv', columnsQuery(['a', 'b, c'])),
+      exportQuery({ statuses: 'DONE', phase: 0 }, { format: 'csv' }, columnsQuery(['a', 'b, c'])),
     );
     expect(Object.fromEntries(query)).toEqual({
       format: 'csv',
@@ -17,6 +17,6 @@ describe('the URL of an export', () => {
   test('asks for all columns rather than for more names than a server reads', () => {
     const names = Array.from({ length: 300 }, (_, at) => `Größe in Millimetern ${at}`);
     expect(columnsQuery(names)).toEqual({});
-    expect(exportQuery({}, 'csv', columnsQuery(names))).toBe('format=csv');
+    expect(exportQuery({}, { format: 'csv' }, columnsQuery(names))).toBe('format=csv');
   });
 });

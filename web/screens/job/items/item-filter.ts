@@ -35,10 +35,10 @@ export function columnsQuery(names: readonly string[]): ExportColumns {
 /** Query string of an export. */
 export function exportQuery(
   filter: ItemFilter,
-  format: 'csv' | 'xlsx' | 'jsonl',
+  format: Readonly<Record<string, string>>,
   columns: ExportColumns,
 ): string {
-  const query = new URLSearchParams({ format });
+  const query = new URLSearchParams(format);
   for (const [key, value] of Object.entries({ ...filter, ...columns })) query.set(key, String(value));
   return query.toString();
 }
