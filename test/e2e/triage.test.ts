@@ -1,5 +1,5 @@
 // Triage of a job in a real browser: groups of errors are skipped or changed as a whole, rows rejected from the file
-// are found, and a job paused by its budget is resumed.
+// are found, a job paused by its budget is resumed, and a row shows its story.
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -36,10 +36,35 @@ const pipeline = definePipeline({
   ],
 });
 
+/** The service is busy once per row; the country is looked up in a second phase. */
+const lookups = definePipeline({
+  name: 'lookups',
+  phases: [
+    {
+      name: 'fetch',
+      cost: 1,
+      retry: { overloaded: { baseMs: 20, capMs: 40 } },
+      run: ({ sku }, { attempt, log }) => {
+        log.warn('asked the shop', { status: attempt === 1 ? 503 : 200 });
+        if (attempt === 1) throw Object.assign(new Error('busy'), { status: 503 });
+        return { id: `id of ${String(sku)}` };
+      },
+    },
+    {
+      name: 'country',
+      run: ({ country }) => {
+        if (String(country).length !== 2) throw new TypeError(`unknown country ${String(country)}`);
+        return { found: country };
+      },
+    },
+  ],
+});
+
 async function start() {
-  const api = await startTestApi(database.url, { pipelines: [pipeline] });
+  const pipelines = [pipeline, lookups];
+  const api = await startTestApi(database.url, { pipelines });
   rowmill = await openRowmill({ databaseUrl: database.url });
-  worker = await rowmill.startWorker([pipeline]);
+  worker = await rowmill.startWorker(pipelines);
   return api;
 }
 
@@ -164,5 +189,51 @@ test('a job paused by its budget gets more and resumes', async () => {
     [`job ${jobId}`],
   );
   expect(audit.map(({ action }) => action)).toEqual(expect.arrayContaining(['job.change', 'job.resume']));
+  expectNoComplaints(complaints);
+});
+
+test('a row tells its story, is copied as a fixture and walked among its matches', async () => {
+  const api = await start();
+  const rows = Array.from({ length: 9 }, (_, n) => ({ sku: `s${n}`, country: n % 4 === 2 ? 'Spain' : 'ES' }));
+  const jobId = await rowmill.submit(lookups, rows);
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${api.url}/jobs/${jobId}?statuses=ERROR&row=2`);
+  const drawer = page.getByRole('dialog', { name: /^Row 3/ });
+  const story = drawer.getByRole('region', { name: 'Timeline' });
+  await story.getByText('fetch, attempt 1: failed, retried').waitFor();
+  await story.getByText(/^Waited .*: retry delay$/).waitFor();
+  await story.getByText('fetch, attempt 2: passed on').waitFor();
+  await story.getByText('country, attempt 1: failed', { exact: true }).waitFor();
+  await story.getByText('unknown country Spain').first().waitFor();
+  await story.getByText('status 503').waitFor();
+  await story.getByText('Stack').first().click();
+  await expectAccessible(page);
+
+  await drawer.getByRole('button', { name: 'Copy as fixture' }).click();
+  const fixture = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()'));
+  expect(fixture).toMatchObject({ pipeline: 'lookups', row: { sku: 's2', country: 'Spain' } });
+
+  await page.getByRole('button', { name: 'Next matching row' }).click();
+  await page.getByRole('dialog', { name: /^Row 7/ }).waitFor();
+  await expect
+    .poll(() => page.getByRole('button', { name: 'Next matching row' }).isDisabled(), WAIT)
+    .toBe(true);
+  await page.getByRole('button', { name: 'Previous matching row' }).click();
+  await drawer.waitFor();
+
+  await drawer.getByRole('button', { name: 'Edit & rerun' }).click();
+  await drawer.getByLabel('country').fill('ES');
+  await drawer.getByRole('button', { name: 'Save and rerun' }).click();
+  await page.getByText('Rerunning row 3').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  await story.getByText('Input edited').waitFor();
+  await story.getByText('country, attempt 1: completed').waitFor();
+  await story.getByRole('heading', { name: 'Run 2' }).waitFor();
+  await drawer.getByRole('button', { name: 'Rerun as is' }).click();
+  await story.getByRole('heading', { name: 'Run 3' }).waitFor();
+  await rowmill.whenFinished(jobId);
+  await expectAccessible(page);
   expectNoComplaints(complaints);
 });

@@ -287,6 +287,7 @@ test("a member's additional controls are exactly those that the server refuses t
     'New webhook',
     'Pause',
     'Process now',
+    'Rerun as is',
     'Rerun…',
     'Retry 1 row…',
     'Retry all now',

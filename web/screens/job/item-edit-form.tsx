@@ -5,9 +5,10 @@ import { Field, inputClass } from '../../components/field.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
-import { formatCost } from '../../lib/format.ts';
+import { formatCost, formatCount } from '../../lib/format.ts';
 import { costPerRow, type ItemDetail, type Job } from '../../lib/job.ts';
 import { editedInput, inputFields } from './edited-input.ts';
+import { shownRow } from './shown-row.ts';
 
 export interface ItemEditFormProps {
   job: Job;
@@ -32,7 +33,7 @@ export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
     setProblems(edited.problems ?? {});
     if (!edited.input) return;
     setBusy(true);
-    const worked = await actOnJob(jobId, `Rerunning row ${item.seq}`, () =>
+    const worked = await actOnJob(jobId, `Rerunning row ${formatCount(shownRow(item.seq))}`, () =>
       client.reprocessJob({
         jobId,
         scope: 'items',

@@ -1,6 +1,8 @@
 // Link that opens a row.
 import { Link } from '@tanstack/react-router';
+import { formatCount } from '../../lib/format.ts';
 import { jobRoute } from '../../routes/router.tsx';
+import { shownRow } from './shown-row.ts';
 
 export function RowNumber({ seq }: { seq: number }) {
   const { jobId } = jobRoute.useParams();
@@ -13,7 +15,7 @@ export function RowNumber({ seq }: { seq: number }) {
       resetScroll={false}
       className="text-accent tabular-nums underline underline-offset-2"
     >
-      row {seq}
+      row {formatCount(shownRow(seq))}
     </Link>
   );
 }

@@ -15,6 +15,7 @@ import { client, queries } from '../../../lib/client.ts';
 import { formatCost, formatCount } from '../../../lib/format.ts';
 import { costPerRow } from '../../../lib/job.ts';
 import { inputFields, JSON_HINT } from '../edited-input.ts';
+import { shownRow } from '../shown-row.ts';
 import { fieldChange } from './field-change.ts';
 import type { GroupDialogProps } from './skip-group-dialog.tsx';
 
@@ -175,7 +176,7 @@ function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
         <dl className="flex flex-col gap-2 rounded-md border border-line p-3 text-[13px]">
           {samples.map(({ seq, before, after }) => (
             <div key={seq} className="min-w-0">
-              <dt className="text-muted">Row {formatCount(seq)}</dt>
+              <dt className="text-muted">Row {formatCount(shownRow(seq))}</dt>
               <dd className="m-0 break-words">
                 <del className="text-bad">{cellText({ before }, 'before')}</del>{' '}
                 <ins className="text-good">{cellText({ after }, 'after')}</ins>
