@@ -16,6 +16,7 @@ import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
 import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
+import { readErrorGroups } from '../../src/store/views/results/read-error-groups.ts';
 import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
 import { type Explained, type Explainer, openExplainer, toArguments } from '../support/explain-statement.ts';
 import { jobWithItems } from '../support/job-factory.ts';
@@ -41,6 +42,7 @@ beforeAll(async () => {
     'spans',
     'jobs',
     'ledger',
+    'error_groups',
     'counter_scopes',
     'counter_scope_deltas',
   ])
@@ -96,6 +98,11 @@ async function fill(job: string): Promise<void> {
        jsonb_build_object('n', n), case when n % 20 = 0 then 'broken' end, case when n % 20 = 0 then 'permanent' end
      from generate_series(0, $2 - 1 - 1000) n`,
     [job, ITEMS],
+  );
+  await database.query(
+    `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+     select $1, 1, 0, 'permanent: broken ' || n, 'permanent', 'broken ' || n, n, 1, 1 from generate_series(1, 1000) n`,
+    [job],
   );
   await database.query('update jobs set item_count = $2 where job_id = $1', [job, ITEMS]);
   await database.query(
@@ -190,6 +197,14 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
       ),
   ],
   ['a row', (db) => readItem(db, jobId, 1, 5000)],
+  [
+    'error groups',
+    (db) =>
+      readErrorGroups(db, jobId, {
+        limit: 51,
+        after: { failed: 1, occurrences: 1, signature: 'x', phase: 0 },
+      }),
+  ],
   ['the trace of a row', (db) => readItemTrace(db, jobId, 5000)],
   ['children', (db) => readChildren(db, jobId, 1, 0, 100)],
   ['roots of the tree', (db) => treeRoots(db, treeOf(), { fromSeq: 0, toSeq: 5000 })],
@@ -218,6 +233,7 @@ const QUEUE_AND_ROWS = [
   'result_rows',
   'stage_outputs',
   'attempt_errors',
+  'error_groups',
   'attempt_traces',
   'item_edits',
   'spans',

@@ -28,7 +28,7 @@ const pipeline = definePipeline({
       name: 'fetch',
       cost: 1,
       run: ({ url, sku }) => {
-        if (String(url).startsWith('http:')) return fail('refused http');
+        if (String(url).startsWith('http:')) return fail('refused http url');
         if (sku === '') return fail('no sku');
         return { fetched: url };
       },
@@ -79,7 +79,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await rowmill.whenFinished(jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
-  const groups = page.getByRole('list', { name: 'Error groups' }).getByRole('listitem');
+  const groups = page.getByRole('region', { name: 'Errors' }).locator('tbody tr');
   await expect.poll(() => groups.count(), WAIT).toBe(2);
   await groups
     .first()
@@ -89,7 +89,8 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await page.getByRole('button', { name: /More actions for .*refused http/ }).click();
   await page.getByRole('menuitem', { name: 'Edit a field' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Field').selectOption('url');
+  // The field that the error names.
+  await expect.poll(() => dialog.getByLabel('Field').inputValue(), WAIT).toBe('url');
   await dialog.getByLabel('Action', { exact: true }).selectOption('replace');
   await dialog.getByLabel('Find').fill('http:');
   await dialog.getByLabel('Replace with').fill('https:');
@@ -104,7 +105,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await page.getByText('Retrying 10 edited rows').first().waitFor();
   await rowmill.whenFinished(jobId);
   await expect.poll(() => groups.count(), WAIT).toBe(1);
-  await groups.getByText('3 rows', { exact: true }).waitFor();
+  await groups.getByRole('cell', { name: '3', exact: true }).waitFor();
 
   await page.getByRole('button', { name: /More actions for .*no sku/ }).click();
   await page.getByRole('menuitem', { name: 'Skip…' }).click();
@@ -118,6 +119,56 @@ test('one change corrects all rows of a group, and another group is skipped', as
   expect(counts).toMatchObject({ DONE: 27, SKIPPED: 3, ERROR: 0 });
   await page.goto(`${api.url}/jobs/${jobId}?row=1`);
   await page.getByRole('dialog').getByText('not sold any more').first().waitFor();
+  expectNoComplaints(complaints);
+});
+
+test('several groups are examined, retried and skipped at once', async () => {
+  const api = await start();
+  const rows = Array.from({ length: 12 }, (_, n) => ({
+    sku: `s${n}`,
+    country: n % 3 === 0 ? 'Spain' : 'ES',
+  }));
+  rows[1]!.country = 'constructor';
+  const jobId = await rowmill.submit(lookups, rows);
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
+  const errors = page.getByRole('region', { name: 'Errors' });
+  await page.getByText('3 groups, 5 rows').waitFor();
+  await errors.getByRole('cell', { name: '80.0 %' }).waitFor();
+  await errors.getByText('Developer: pipeline').first().waitFor();
+  await errors.getByText('Operator: service or limits').waitFor();
+  await errors.getByRole('button', { name: 'unknown country name' }).click();
+  await expect
+    .poll(() => errors.getByRole('list', { name: 'Examples' }).getByRole('listitem').count(), WAIT)
+    .toBe(4);
+  await errors.getByText('Stack').click();
+  await errors.getByText(/at Object\.run/).waitFor();
+  await expectAccessible(page);
+
+  // The group of attempts that were retried has no rows to act on.
+  await page.getByLabel('Select all shown errors').check();
+  const bar = page.getByRole('group', { name: 'Actions on selected errors' });
+  await bar.getByText('2 groups selected, 5 rows').waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    bar.getByRole('link', { name: 'Download rows' }).click(),
+  ]);
+  expect((await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/)).toHaveLength(6);
+  await bar.getByRole('button', { name: 'Retry…', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Include permanent failures').click();
+  await dialog.getByRole('button', { name: 'Retry 5 rows' }).click();
+  await page.getByText('Retrying 5 rows').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  await page.getByRole('tab', { name: 'Runs 2' }).waitFor();
+  await expect.poll(() => bar.getByRole('button', { name: 'Skip…' }).isEnabled(), WAIT).toBe(true);
+  await bar.getByRole('button', { name: 'Skip…' }).click();
+  await dialog.getByLabel('Reason').fill('not sold there');
+  await dialog.getByRole('button', { name: 'Skip 5 rows' }).click();
+  await page.getByText('5 rows skipped').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  expect((await rowmill.progress(jobId))!.counts).toMatchObject({ DONE: 7, SKIPPED: 5, ERROR: 0 });
   expectNoComplaints(complaints);
 });
 
@@ -152,14 +203,14 @@ test('rejected rows are counted, listed and downloaded', async () => {
     [jobId],
   );
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
-  await page.getByText('50 of 60 groups, the largest first', { exact: true }).waitFor();
-  const groups = page.getByRole('list', { name: 'Error groups' }).getByRole('listitem');
+  await page.getByText('50 of 60 groups (60 rows), the largest first', { exact: true }).waitFor();
+  const groups = page.getByRole('region', { name: 'Errors' }).locator('tbody tr');
   expect(await groups.count()).toBe(50);
   await page.getByRole('button', { name: 'Show more' }).click();
-  await page.getByText('60 groups', { exact: true }).waitFor();
+  await page.getByText('60 groups, 60 rows', { exact: true }).waitFor();
   expect(await groups.count()).toBe(60);
   await page.getByLabel('Search errors').fill('Shop 59');
-  await page.getByText('1 group', { exact: true }).waitFor();
+  await page.getByText('1 group, 1 row', { exact: true }).waitFor();
   expect(await groups.count()).toBe(1);
   await expectAccessible(page);
   expectNoComplaints(complaints);

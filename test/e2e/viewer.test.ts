@@ -291,7 +291,6 @@ test("a member's additional controls are exactly those that the server refuses t
     'Rerun…',
     'Retry 1 row…',
     'Retry all now',
-    'Retry…',
     'Revoke test',
     'Rotate secret',
     'Run remaining 1 row',

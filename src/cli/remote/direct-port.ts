@@ -1,11 +1,13 @@
 // Runs commands directly on the database.
 
+import { showErrorGroup } from '../../api/jobs/show-error-group.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { limitedBy } from '../../core/jobs/limited-by.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
+import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
 import { writeExportFile } from '../../export/write-file.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
@@ -33,6 +35,7 @@ import {
   type StoredRow,
   type SubmitRequest,
   toListedJob,
+  type ShownErrors,
   toShownError,
   toShownItem,
   toShownJob,
@@ -60,7 +63,8 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       const { createdAt, ...rest } = summary;
       return toShownSummary({ ...(rest as object), createdAt: createdAt.toISOString() } as ShownSummary);
     },
-    errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
+    errors: async (jobId, limit) => (await errorsOf(rowmill, jobId, { limit })).groups,
+    errorPage: (jobId, request) => errorsOf(rowmill, jobId, request),
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),
@@ -195,6 +199,15 @@ async function submitDirectly(
   return { jobId, created };
 }
 
+async function errorsOf(
+  rowmill: Rowmill,
+  jobId: string,
+  request: { limit: number; search?: string | undefined },
+): Promise<ShownErrors> {
+  const { groups, ...totals } = await readErrorGroups(contextOf(rowmill).db, jobId, request);
+  return { groups: groups.map(showErrorGroup).map(toShownError), ...totals };
+}
+
 async function* watchDirectly(
   rowmill: Rowmill,
   jobId: string,
@@ -203,7 +216,7 @@ async function* watchDirectly(
   const look = async (): Promise<WatchedJob> => {
     const [job, errors, resources] = await Promise.all([
       rowmill.job(jobId).then((each) => shown(rowmill, each)),
-      rowmill.errorGroups(jobId, TOP_ERRORS),
+      errorsOf(rowmill, jobId, { limit: TOP_ERRORS }).then(({ groups }) => groups),
       rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);
     return { job, errors, limitedBy: limitedBy(resources) };
