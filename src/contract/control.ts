@@ -1,7 +1,7 @@
 // Actions on a job, while it runs and after it has finished.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { itemIds, itemStatus, jobParams, jobState, json, row, seq } from './values.ts';
+import { errorGroups, itemIds, itemStatus, jobParams, jobState, json, row, seq } from './values.ts';
 
 /** Whether this request changed anything, and the state of the job now. */
 const controlled = z.object({ changed: z.boolean(), state: jobState }).meta({ id: 'Controlled' });
@@ -15,11 +15,13 @@ const control = {
 
 const edit = z.strictObject({ seq: z.number().int().min(0), input: row });
 
-/** Rows of a finished job with the same error. */
+/** Rows of a finished job with the same error, or with one of several errors. */
 const errorGroup = z.strictObject({
   /** Signature of the group, from `listErrors`. */
-  errorGroup: z.string().min(1).max(500),
+  errorGroup: z.string().min(1).max(500).optional(),
   phase: z.number().int().min(0).max(1000).optional(),
+  /** Several groups instead of one. */
+  errorGroups: errorGroups.optional(),
   /** Refused if the job was reprocessed in the meantime. */
   ifGeneration: z.number().int().min(1).optional(),
 });
@@ -42,6 +44,8 @@ const reprocess = z.strictObject({
   statuses: z.array(itemStatus).min(1).optional(),
   phase: z.number().int().min(0).max(1000).optional(),
   errorGroup: z.string().min(1).max(500).optional(),
+  /** Scope errorGroup: several groups instead of one. */
+  errorGroups: errorGroups.optional(),
   search: z.string().min(1).max(1000).optional(),
   edits: z.array(edit).max(10_000).optional(),
   includePermanent: z.boolean().optional(),

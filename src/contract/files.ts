@@ -18,6 +18,8 @@ const exportQuery = z.strictObject({
     .max(10_000)
     .optional(),
   generation: generation.optional(),
+  /** Rows of any of these error groups: a JSON array such as [{"errorGroup": "invalid: no sku", "phase": 0}]. */
+  errorGroups: z.string().max(50_000).optional(),
   /** Columns to write, in this order; default: all. */
   columns: z.string().max(50_000).optional(),
   /** CSV: does not escape cells that a spreadsheet would read as a formula. */

@@ -152,6 +152,8 @@ export const errorGroup = z
   .object({
     phase: z.number(),
     signature: z.string(),
+    /** The signature without its class: a message whose names and numbers are placeholders. */
+    pattern: z.string().default(''),
     errorClass: z.string(),
     sample: z.string(),
     sampleSeq: z.number(),
@@ -159,6 +161,9 @@ export const errorGroup = z
     failed: z.number(),
     firstSeen: time,
     lastSeen: time,
+    /** The person who can fix it, and what to do first. */
+    fixer: z.enum(['row owner', 'developer', 'operator']).default('developer'),
+    suggestion: z.string().default(''),
     /** Occurrences over time, in steps of equal length; empty for errors counted before trends were introduced. */
     trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
   })
@@ -284,6 +289,9 @@ export const itemRoutes = defineRoutes({
       schema: pageOf(errorGroup).extend({
         /** Number of groups on all pages. */
         total: z.number(),
+        /** Failed rows of these groups, and of all groups of the job. */
+        matchingRows: z.number().default(0),
+        allRows: z.number().default(0),
       }),
     },
     errors: ['CURSOR_INVALID'],

@@ -1,5 +1,6 @@
 // Values that many routes share, in queries and bodies.
 import { z } from 'zod';
+import { MAX_ERROR_GROUPS } from '../core/files/error-group-ref.ts';
 import { JOB_OUTCOMES } from '../core/jobs/job-outcome.ts';
 import { JOB_STATES } from '../core/jobs/job-state.ts';
 import { ITEM_STATUSES } from '../core/items/outcome.ts';
@@ -87,6 +88,17 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
     previous: z.string().nullable().default(null),
   });
 }
+
+/** Error groups in a body, each with or without its phase. */
+export const errorGroups = z
+  .array(
+    z.strictObject({
+      errorGroup: z.string().min(1).max(500),
+      phase: z.number().int().min(0).max(1000).optional(),
+    }),
+  )
+  .min(1)
+  .max(MAX_ERROR_GROUPS);
 
 /** Selects rows of a job for a list, an export or a reprocess. */
 export const rowFilterQuery = {

@@ -253,21 +253,9 @@ function preambleOf({ skipLines, lineEnd, delimiter }: CsvDialect, text: string)
 
 function fingerprintOf(request: ExportRequest, generation: number, columns: ExportColumn[]): string {
   const { jobId, format, kind = 'results', filter = {}, raw = false, bom = false, delimiter = ',' } = request;
-  const { statuses, phase, errorGroup, search, seqs } = filter;
-  const asked = [
-    jobId,
-    generation,
-    format,
-    kind,
-    statuses,
-    phase,
-    errorGroup,
-    search,
-    seqs,
-    raw,
-    bom,
-    delimiter,
-  ];
+  const { statuses, phase, errorGroup, errorGroups, search, seqs } = filter;
+  const groups = errorGroups ?? errorGroup;
+  const asked = [jobId, generation, format, kind, statuses, phase, groups, search, seqs, raw, bom, delimiter];
   const headers = columns.map((column) => column.header);
   return createHash('sha256')
     .update(JSON.stringify([asked, headers]))

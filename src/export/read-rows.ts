@@ -1,7 +1,13 @@
 // Reads the rows of an export page by page in seq order. Every page is a separate statement, so nothing stays open on
 // the server while a slow consumer reads. The next page is read while the current one is written, so at most two are
 // in memory, each bounded in rows and in bytes.
-import { type ExportFilter, rowFilter, searchHint } from '../core/files/export-filter.ts';
+import {
+  errorClassOf,
+  type ExportFilter,
+  rowFilter,
+  searchHint,
+  selectsErrors,
+} from '../core/files/export-filter.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { eachSeq, type SeqRanges, subtractRanges } from '../core/items/seq-ranges.ts';
 import { turnOfLoop } from '../platform/clock.ts';
@@ -119,7 +125,7 @@ function choosePages(db: Executor, request: RowsRequest): ReadPage {
   if (filter.seqs !== undefined) return pagesOfItems(db, request, filter.seqs);
   if (request.generation === 1 && rowFilter(filter) === null) return pagesOfWhole(db, request);
   // Only rows that are not DONE have an error.
-  const { errorGroup, statuses = errorGroup === undefined ? undefined : NOT_DONE } = filter;
+  const { statuses = selectsErrors(filter) ? NOT_DONE : undefined } = filter;
   return statuses?.every((status) => NOT_DONE.includes(status))
     ? pagesOfNotDone(db, request, statuses)
     : pagesOfWindows(db, request);
@@ -170,8 +176,7 @@ function pagesOfNotDone(db: Executor, request: RowsRequest, statuses: readonly s
       toSeq,
       statuses,
       phase: filter.phase ?? null,
-      // A signature starts with the error class.
-      errorClass: filter.errorGroup?.split(':')[0] ?? null,
+      errorClass: errorClassOf(filter),
       limit,
     });
     return { rows, next: nextSeq(rows, toSeq, itemCount) };

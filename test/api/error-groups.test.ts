@@ -81,6 +81,83 @@ test('a group has its occurrences over time', async () => {
   expect(group.trend.stepMs).toBeGreaterThanOrEqual(1000);
 });
 
+test('groups are paged by size without gaps, with totals, and found by their message', async () => {
+  const { url } = await startTestApi(database.url);
+  const jobId = await runJob();
+  await database.query(
+    `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+     select $1, 1, 0, 'timeout: shop ' || n, 'timeout', 'Shop ' || n, n, 5, n % 3 from generate_series(1, 40) n`,
+    [jobId],
+  );
+  const seen: { signature: string; failed: number }[] = [];
+  let cursor = '';
+  for (let pages = 0; pages < 10; pages += 1) {
+    const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors?limit=7${cursor}`);
+    expect(body).toMatchObject({ total: 42, matchingRows: 51, allRows: 51 });
+    seen.push(...body.items);
+    if (body.next === null) break;
+    cursor = `&cursor=${body.next}`;
+  }
+  expect(new Set(seen.map(({ signature }) => signature)).size).toBe(42);
+  expect(seen).toHaveLength(42);
+  expect(seen.map(({ failed }) => failed)).toEqual(
+    seen.map(({ failed }) => failed).toSorted((a, b) => b - a),
+  );
+  const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors?search=sHOp 1&limit=2`);
+  expect(body).toMatchObject({ total: 11, matchingRows: 11, allRows: 51 });
+  expect(body.items[0]).toMatchObject({
+    pattern: 'shop 11',
+    fixer: 'operator',
+    suggestion: 'Retry; raise the timeout if it happens again',
+  });
+});
+
+test('acts on several groups at once, in one run', async () => {
+  const { url, context } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const errorGroups = [{ errorGroup: HTTP, phase: 1 }, { errorGroup: 'not_found: shop is gone' }];
+  const other = { scope: 'errorGroup', errorGroups: [{ errorGroup: HTTP, phase: 0 }] };
+  const none = await send(url, 'POST', `/api/jobs/${jobId}/reprocess/preview`, other);
+  expect(none.body).toMatchObject({ selected: 0 });
+  const all = { scope: 'errorGroup', errorGroups, includePermanent: true };
+  const preview = await send(url, 'POST', `/api/jobs/${jobId}/reprocess/preview`, all);
+  expect(preview.body).toMatchObject({ selected: 11 });
+  const query = new URLSearchParams({ format: 'jsonl', errorGroups: JSON.stringify(errorGroups) });
+  const file = await fetch(`${url}/api/jobs/${jobId}/export?${query}`);
+  expect((await file.text()).trimEnd().split('\n')).toHaveLength(11);
+  const edit = { errorGroups, change: { field: 'url', find: 'http:', replace: 'https:' } };
+  const edited = await send(url, 'POST', `/api/jobs/${jobId}/errors/edit/preview`, edit);
+  expect(edited.body).toMatchObject({ rows: 11, changed: 10 });
+
+  const skip = { errorGroups, reason: 'closed' };
+  const skipped = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, skip);
+  expect([skipped.status, skipped.body]).toEqual([202, { generation: 2, selected: 11 }]);
+  await context.background.whenIdle();
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 19, SKIPPED: 11 } });
+  const { body } = await send(url, 'GET', `/api/jobs/${jobId}/generations`);
+  expect(body.items[0].selection).toEqual({ errorGroups, skipped: 'closed' });
+  await checkJob(jobId);
+});
+
+test('refuses an action without a group, which would take every failed row', async () => {
+  const { url } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const change = { field: 'country', to: 'fr' };
+  const both = { errorGroup: HTTP, errorGroups: [{ errorGroup: HTTP }] };
+  for (const groups of [{}, both, { phase: 1, errorGroups: both.errorGroups }])
+    for (const [path, rest] of [
+      ['edit', { change }],
+      ['edit/preview', { change }],
+      ['skip', { reason: 'no' }],
+    ] as const) {
+      const refused = await send(url, 'POST', `/api/jobs/${jobId}/errors/${path}`, { ...groups, ...rest });
+      expect([refused.status, refused.body.code]).toEqual([400, 'REPROCESS_INVALID']);
+    }
+  const query = new URLSearchParams({ format: 'jsonl', errorGroups: '[]' });
+  expect((await send(url, 'GET', `/api/jobs/${jobId}/export?${query}`)).body.code).toBe('EXPORT_INVALID');
+  expect((await rowmill.job(jobId))!.generation).toBe(1);
+});
+
 test('skips rows of a group with a reason, in a new generation and without running them', async () => {
   const { url, context } = await startTestApi(database.url);
   const jobId = await runJob();

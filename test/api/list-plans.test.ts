@@ -17,6 +17,7 @@ import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
 import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
+import { readErrorGroups } from '../../src/store/views/results/read-error-groups.ts';
 import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
 import { type Explained, type Explainer, openExplainer, toArguments } from '../support/explain-statement.ts';
 import { jobWithItems } from '../support/job-factory.ts';
@@ -42,6 +43,7 @@ beforeAll(async () => {
     'spans',
     'jobs',
     'ledger',
+    'error_groups',
     'counter_scopes',
     'counter_scope_deltas',
   ])
@@ -102,6 +104,11 @@ async function fill(job: string): Promise<void> {
     `insert into trace_blocks (job_id, first_seq, last_seq, generation, phase, worker_id, line_count, traces)
      select $1, n, n, 1, 0, gen_random_uuid(), 1, '{"seq":' || n || ',"attempt":1,"outcome":"done"}' from generate_series(0, $2 - 1) n`,
     [job, ITEMS],
+  );
+  await database.query(
+    `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+     select $1, 1, 0, 'permanent: broken ' || n, 'permanent', 'broken ' || n, n, 1, 1 from generate_series(1, 1000) n`,
+    [job],
   );
   await database.query('update jobs set item_count = $2 where job_id = $1', [job, ITEMS]);
   await database.query(
@@ -196,6 +203,14 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
       ),
   ],
   ['a row', (db) => readItem(db, jobId, 1, 5000)],
+  [
+    'error groups',
+    (db) =>
+      readErrorGroups(db, jobId, {
+        limit: 51,
+        after: { failed: 1, occurrences: 1, signature: 'x', phase: 0 },
+      }),
+  ],
   ['the trace of a row', (db) => readItemTrace(db, jobId, 5000)],
   ['log lines', (db) => logsPage(db, jobId, { storedIn: 5, blockId: 5 }, false)],
   ['log lines of a follower', (db) => logsPage(db, jobId, { storedIn: 5, blockId: 5 }, true)],
@@ -227,6 +242,7 @@ const QUEUE_AND_ROWS = [
   'stage_outputs',
   'attempt_errors',
   'trace_blocks',
+  'error_groups',
   'item_edits',
   'spans',
   'ledger',

@@ -90,6 +90,7 @@ export function exampleErrorGroup(): z.infer<typeof errorGroup> {
   return {
     phase: 0,
     signature: 'transient: timed out after * ms',
+    pattern: 'timed out after * ms',
     errorClass: 'transient',
     sample: 'timed out after 30 ms',
     sampleSeq: 7,
@@ -97,6 +98,8 @@ export function exampleErrorGroup(): z.infer<typeof errorGroup> {
     failed: 2,
     firstSeen: AT,
     lastSeen: AT,
+    fixer: 'operator',
+    suggestion: 'Retry',
     trend: { from: AT, stepMs: 1000, counts: [1, 0, 2] },
   };
 }

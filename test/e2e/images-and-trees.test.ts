@@ -146,7 +146,7 @@ test('the tree of rows works with the mouse and by keyboard', async () => {
   await page.keyboard.press('Home');
   await expect.poll(() => isFocused(part(/example\/start D/))).toBe(true);
   await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: /^Row 0/ }).waitFor();
+  await page.getByRole('dialog', { name: /^Row 1/ }).waitFor();
   await page.keyboard.press('Escape');
   await expect.poll(() => isFocused(part(/example\/start D/))).toBe(true);
   await page.keyboard.press('Space');

@@ -212,7 +212,7 @@ test('the same journey works by keyboard alone', async () => {
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['2', '4']);
   await pressOn(page, gridOf(page));
   await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: /^Row 2/ }).waitFor();
+  await page.getByRole('dialog', { name: /^Row 3/ }).waitFor();
   await pressOn(page, page.getByRole('button', { name: 'Edit & rerun' }));
   await tabTo(page, page.getByLabel('sku', { exact: true }));
   await page.keyboard.press('Control+a');

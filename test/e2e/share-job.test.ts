@@ -75,7 +75,7 @@ test('Escape closes the open row first, then the message', async () => {
   await page.goto(`${address}?row=1`);
   // Messages stay while the window has no focus: none may disappear during this test.
   await page.evaluate(`setInterval(() => dispatchEvent(new Event('blur')), 50)`);
-  const drawer = page.getByRole('dialog', { name: /^Row 1/ });
+  const drawer = page.getByRole('dialog', { name: /^Row 2/ });
   await drawer.getByRole('button', { name: 'Edit & rerun' }).click();
   await drawer.getByLabel('sku', { exact: true }).fill('good');
   await drawer.getByRole('button', { name: 'Save and rerun' }).click();

@@ -1,5 +1,5 @@
 // Triage of a job in a real browser: groups of errors are skipped or changed as a whole, rows rejected from the file
-// are found, and a job paused by its budget is resumed.
+// are found, a job paused by its budget is resumed, and a row shows its story.
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -28,7 +28,7 @@ const pipeline = definePipeline({
       name: 'fetch',
       cost: 1,
       run: ({ url, sku }) => {
-        if (String(url).startsWith('http:')) return fail('refused http');
+        if (String(url).startsWith('http:')) return fail('refused http url');
         if (sku === '') return fail('no sku');
         return { fetched: url };
       },
@@ -36,10 +36,35 @@ const pipeline = definePipeline({
   ],
 });
 
+/** The service is busy once per row; the country is looked up in a second phase. */
+const lookups = definePipeline({
+  name: 'lookups',
+  phases: [
+    {
+      name: 'fetch',
+      cost: 1,
+      retry: { overloaded: { baseMs: 20, capMs: 40 } },
+      run: ({ sku }, { attempt, log }) => {
+        log.warn('asked the shop', { status: attempt === 1 ? 503 : 200 });
+        if (attempt === 1) throw Object.assign(new Error('busy'), { status: 503 });
+        return { id: `id of ${String(sku)}` };
+      },
+    },
+    {
+      name: 'country',
+      run: ({ country }) => {
+        if (String(country).length !== 2) throw new TypeError(`unknown country ${String(country)}`);
+        return { found: country };
+      },
+    },
+  ],
+});
+
 async function start() {
-  const api = await startTestApi(database.url, { pipelines: [pipeline] });
+  const pipelines = [pipeline, lookups];
+  const api = await startTestApi(database.url, { pipelines });
   rowmill = await openRowmill({ databaseUrl: database.url });
-  worker = await rowmill.startWorker([pipeline]);
+  worker = await rowmill.startWorker(pipelines);
   return api;
 }
 
@@ -54,7 +79,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await rowmill.whenFinished(jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
-  const groups = page.getByRole('list', { name: 'Error groups' }).getByRole('listitem');
+  const groups = page.getByRole('region', { name: 'Errors' }).locator('tbody tr');
   await expect.poll(() => groups.count(), WAIT).toBe(2);
   await groups
     .first()
@@ -64,7 +89,8 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await page.getByRole('button', { name: /More actions for .*refused http/ }).click();
   await page.getByRole('menuitem', { name: 'Edit a field' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Field').selectOption('url');
+  // The field that the error names.
+  await expect.poll(() => dialog.getByLabel('Field').inputValue(), WAIT).toBe('url');
   await dialog.getByLabel('Action', { exact: true }).selectOption('replace');
   await dialog.getByLabel('Find').fill('http:');
   await dialog.getByLabel('Replace with').fill('https:');
@@ -79,7 +105,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await page.getByText('Retrying 10 edited rows').first().waitFor();
   await rowmill.whenFinished(jobId);
   await expect.poll(() => groups.count(), WAIT).toBe(1);
-  await groups.getByText('3 rows', { exact: true }).waitFor();
+  await groups.getByRole('cell', { name: '3', exact: true }).waitFor();
 
   await page.getByRole('button', { name: /More actions for .*no sku/ }).click();
   await page.getByRole('menuitem', { name: 'Skip…' }).click();
@@ -93,6 +119,56 @@ test('one change corrects all rows of a group, and another group is skipped', as
   expect(counts).toMatchObject({ DONE: 27, SKIPPED: 3, ERROR: 0 });
   await page.goto(`${api.url}/jobs/${jobId}?row=1`);
   await page.getByRole('dialog').getByText('not sold any more').first().waitFor();
+  expectNoComplaints(complaints);
+});
+
+test('several groups are examined, retried and skipped at once', async () => {
+  const api = await start();
+  const rows = Array.from({ length: 12 }, (_, n) => ({
+    sku: `s${n}`,
+    country: n % 3 === 0 ? 'Spain' : 'ES',
+  }));
+  rows[1]!.country = 'constructor';
+  const jobId = await rowmill.submit(lookups, rows);
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
+  const errors = page.getByRole('region', { name: 'Errors' });
+  await page.getByText('3 groups, 5 rows').waitFor();
+  await errors.getByRole('cell', { name: '80.0 %' }).waitFor();
+  await errors.getByText('Developer: pipeline').first().waitFor();
+  await errors.getByText('Operator: service or limits').waitFor();
+  await errors.getByRole('button', { name: 'unknown country name' }).click();
+  await expect
+    .poll(() => errors.getByRole('list', { name: 'Examples' }).getByRole('listitem').count(), WAIT)
+    .toBe(4);
+  await errors.getByText('Stack').click();
+  await errors.getByText(/at Object\.run/).waitFor();
+  await expectAccessible(page);
+
+  // The group of attempts that were retried has no rows to act on.
+  await page.getByLabel('Select all shown errors').check();
+  const bar = page.getByRole('group', { name: 'Actions on selected errors' });
+  await bar.getByText('2 groups selected, 5 rows').waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    bar.getByRole('link', { name: 'Download rows' }).click(),
+  ]);
+  expect((await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/)).toHaveLength(6);
+  await bar.getByRole('button', { name: 'Retry…', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Include permanent failures').click();
+  await dialog.getByRole('button', { name: 'Retry 5 rows' }).click();
+  await page.getByText('Retrying 5 rows').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  await page.getByRole('tab', { name: 'Runs 2' }).waitFor();
+  await expect.poll(() => bar.getByRole('button', { name: 'Skip…' }).isEnabled(), WAIT).toBe(true);
+  await bar.getByRole('button', { name: 'Skip…' }).click();
+  await dialog.getByLabel('Reason').fill('not sold there');
+  await dialog.getByRole('button', { name: 'Skip 5 rows' }).click();
+  await page.getByText('5 rows skipped').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  expect((await rowmill.progress(jobId))!.counts).toMatchObject({ DONE: 7, SKIPPED: 5, ERROR: 0 });
   expectNoComplaints(complaints);
 });
 
@@ -127,14 +203,14 @@ test('rejected rows are counted, listed and downloaded', async () => {
     [jobId],
   );
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
-  await page.getByText('50 of 60 groups, the largest first', { exact: true }).waitFor();
-  const groups = page.getByRole('list', { name: 'Error groups' }).getByRole('listitem');
+  await page.getByText('50 of 60 groups (60 rows), the largest first', { exact: true }).waitFor();
+  const groups = page.getByRole('region', { name: 'Errors' }).locator('tbody tr');
   expect(await groups.count()).toBe(50);
   await page.getByRole('button', { name: 'Show more' }).click();
-  await page.getByText('60 groups', { exact: true }).waitFor();
+  await page.getByText('60 groups, 60 rows', { exact: true }).waitFor();
   expect(await groups.count()).toBe(60);
   await page.getByLabel('Search errors').fill('Shop 59');
-  await page.getByText('1 group', { exact: true }).waitFor();
+  await page.getByText('1 group, 1 row', { exact: true }).waitFor();
   expect(await groups.count()).toBe(1);
   await expectAccessible(page);
   expectNoComplaints(complaints);
@@ -164,5 +240,51 @@ test('a job paused by its budget gets more and resumes', async () => {
     [`job ${jobId}`],
   );
   expect(audit.map(({ action }) => action)).toEqual(expect.arrayContaining(['job.change', 'job.resume']));
+  expectNoComplaints(complaints);
+});
+
+test('a row tells its story, is copied as a fixture and walked among its matches', async () => {
+  const api = await start();
+  const rows = Array.from({ length: 9 }, (_, n) => ({ sku: `s${n}`, country: n % 4 === 2 ? 'Spain' : 'ES' }));
+  const jobId = await rowmill.submit(lookups, rows);
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${api.url}/jobs/${jobId}?statuses=ERROR&row=2`);
+  const drawer = page.getByRole('dialog', { name: /^Row 3/ });
+  const story = drawer.getByRole('region', { name: 'Timeline' });
+  await story.getByText('fetch, attempt 1: failed, retried').waitFor();
+  await story.getByText(/^Waited .*: retry delay$/).waitFor();
+  await story.getByText('fetch, attempt 2: passed on').waitFor();
+  await story.getByText('country, attempt 1: failed', { exact: true }).waitFor();
+  await story.getByText('unknown country Spain').first().waitFor();
+  await story.getByText('status 503').waitFor();
+  await story.getByText('Stack').first().click();
+  await expectAccessible(page);
+
+  await drawer.getByRole('button', { name: 'Copy as fixture' }).click();
+  const fixture = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()'));
+  expect(fixture).toMatchObject({ pipeline: 'lookups', row: { sku: 's2', country: 'Spain' } });
+
+  await page.getByRole('button', { name: 'Next matching row' }).click();
+  await page.getByRole('dialog', { name: /^Row 7/ }).waitFor();
+  await expect
+    .poll(() => page.getByRole('button', { name: 'Next matching row' }).isDisabled(), WAIT)
+    .toBe(true);
+  await page.getByRole('button', { name: 'Previous matching row' }).click();
+  await drawer.waitFor();
+
+  await drawer.getByRole('button', { name: 'Edit & rerun' }).click();
+  await drawer.getByLabel('country').fill('ES');
+  await drawer.getByRole('button', { name: 'Save and rerun' }).click();
+  await page.getByText('Rerunning row 3').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  await story.getByText('Input edited').waitFor();
+  await story.getByText('country, attempt 1: completed').waitFor();
+  await story.getByRole('heading', { name: 'Run 2' }).waitFor();
+  await drawer.getByRole('button', { name: 'Rerun as is' }).click();
+  await story.getByRole('heading', { name: 'Run 3' }).waitFor();
+  await rowmill.whenFinished(jobId);
+  await expectAccessible(page);
   expectNoComplaints(complaints);
 });

@@ -3,6 +3,8 @@
 import type { fileRoutes } from '../../contract/files.ts';
 import type { QueryOf } from '../../contract/route.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { ErrorGroupRef } from '../../core/files/error-group-ref.ts';
+import { checkExportFilter } from '../../core/files/export-filter.ts';
 import { parseSeqList } from '../../core/items/parse-seq-list.ts';
 import { type BackgroundExport, prepareExport } from '../../engine/exports/prepare-export.ts';
 import { runExports } from '../../engine/exports/run-exports.ts';
@@ -51,26 +53,15 @@ function startExports({ background, engine, slots }: ApiContext): void {
 }
 
 function requestOf(query: ExportQuery): BackgroundExport {
-  const {
-    format,
-    kind,
-    statuses,
-    phase,
-    errorGroup,
-    search,
-    rows,
-    generation,
-    columns,
-    raw,
-    bom,
-    delimiter,
-  } = query;
+  const { format, kind, statuses, phase, errorGroup, errorGroups, search, rows } = query;
+  const { generation, columns, raw, bom, delimiter } = query;
   const seqs = rows === undefined ? undefined : parseSeqList(rows);
   if (seqs === null) throw new RowmillError('EXPORT_INVALID', `expected rows such as 0-99,250, got ${rows}`);
   const filter = {
     ...(statuses && { statuses }),
     ...(phase !== undefined && { phase }),
     ...(errorGroup !== undefined && { errorGroup }),
+    ...(errorGroups !== undefined && { errorGroups: groupsOf(errorGroups) }),
     ...(search !== undefined && { search }),
     ...(seqs && { seqs }),
   };
@@ -84,6 +75,17 @@ function requestOf(query: ExportQuery): BackgroundExport {
     ...(bom !== undefined && { bom }),
     ...(delimiter !== undefined && { delimiter }),
   };
+}
+
+function groupsOf(text: string): ErrorGroupRef[] {
+  let groups: unknown;
+  try {
+    groups = JSON.parse(text);
+  } catch {
+    groups = text;
+  }
+  checkExportFilter({ errorGroups: groups as ErrorGroupRef[] });
+  return groups as ErrorGroupRef[];
 }
 
 /** Names separated by commas, or a JSON array for names that contain commas. */

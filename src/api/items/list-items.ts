@@ -1,6 +1,12 @@
 // Pages of a job's rows, with the filter of exports, from either end. However few rows match, a request scans a
 // bounded part of the job, and answers with the rows found there and the position to continue from.
-import { type ExportFilter, rowFilter, searchHint } from '../../core/files/export-filter.ts';
+import {
+  errorClassOf,
+  type ExportFilter,
+  rowFilter,
+  searchHint,
+  selectsErrors,
+} from '../../core/files/export-filter.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
 import { listNotDoneRows } from '../../store/views/exports/export-not-done-page.ts';
@@ -44,7 +50,7 @@ export async function listItems(db: Executor, request: ItemsRequest): Promise<It
   const matches = rowFilter(filter);
   const { read, seqs, most } = chooseRows(db, request, matches === null);
   // All other filters are applied by the statements themselves.
-  const isExact = filter.search === undefined && filter.errorGroup === undefined;
+  const isExact = filter.search === undefined && !selectsErrors(filter);
   let candidates = limit;
   const startedMs = monotonicMs();
   const rows: ListedRow[] = [];
@@ -98,10 +104,9 @@ function chooseRows(
 ): { read: (window: Window, limit: number) => Promise<ListedRow[]>; seqs: number; most: number } {
   const phase = filter.phase ?? null;
   // Only rows that are not DONE have an error.
-  const { errorGroup, statuses = errorGroup === undefined ? undefined : NOT_DONE } = filter;
+  const { statuses = selectsErrors(filter) ? NOT_DONE : undefined } = filter;
   if (statuses?.every((status) => NOT_DONE.includes(status))) {
-    // An error signature starts with the error class.
-    const errorClass = errorGroup?.split(':')[0] ?? null;
+    const errorClass = errorClassOf(filter);
     return {
       ...SCAN.notDone,
       read: (window, most) =>

@@ -16,12 +16,8 @@ type GroupRoutes = Pick<typeof controlRoutes, 'skipErrors' | 'previewErrorEdit' 
 export const errorGroupHandlers: Handlers<GroupRoutes> = {
   async skipErrors({ engine, job, body }, { background }) {
     checkStorable(body);
-    const { errorGroup, reason, ...rest } = body;
-    const { generation, selected } = await skipErrorGroup(engine, job.jobId, {
-      errorGroup,
-      reason,
-      ...given(rest),
-    });
+    const { reason, ...rest } = body;
+    const { generation, selected } = await skipErrorGroup(engine, job.jobId, { reason, ...given(rest) });
     // Writing the files of a large job takes a while.
     background.start('skip', () => finalizeIfComplete(engine, job.jobId));
     return { generation, selected };
@@ -52,14 +48,12 @@ type EditBody = Parameters<(typeof errorGroupHandlers)['editErrors']>[0]['body']
 
 function requestOf(body: EditBody): EditErrorGroupRequest {
   checkStorable(body);
-  const { errorGroup, change, ...rest } = body;
-  return { errorGroup, change, ...given(rest) };
+  const { change, ...rest } = body;
+  return { change, ...given(rest) };
 }
 
 /** Leaves out undefined fields. */
-function given({ phase, ifGeneration }: { phase?: number | undefined; ifGeneration?: number | undefined }) {
-  return {
-    ...(phase !== undefined && { phase }),
-    ...(ifGeneration !== undefined && { ifGeneration }),
-  };
+function given<Given extends object>(fields: Given) {
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [Key in keyof Given]: Exclude<Given[Key], undefined> };
 }

@@ -9,14 +9,14 @@ import { checkStorable } from '../requests/check-storable.ts';
 import type { Handler } from '../requests/handler.ts';
 
 type Body = BodyOf<typeof controlRoutes.reprocessJob>;
-type Narrowing = 'itemIds' | 'statuses' | 'phase' | 'errorGroup' | 'search';
+type Narrowing = 'itemIds' | 'statuses' | 'phase' | 'errorGroup' | 'errorGroups' | 'search';
 
 /** Filters allowed with each scope. */
 const ALLOWED: Record<Body['scope'], readonly Narrowing[]> = {
   job: ['statuses'],
   items: ['itemIds', 'statuses'],
   filter: ['statuses', 'phase', 'errorGroup', 'search'],
-  errorGroup: ['errorGroup', 'statuses', 'phase', 'search'],
+  errorGroup: ['errorGroup', 'errorGroups', 'statuses', 'phase', 'search'],
 };
 const REQUIRED: Partial<Record<Body['scope'], Narrowing>> = { items: 'itemIds', errorGroup: 'errorGroup' };
 /**
@@ -45,7 +45,7 @@ function requestOf(body: Body): ReprocessRequest {
   const { edits: _edits, ...selection } = body;
   checkStorable(selection);
   checkScope(body);
-  const { scope, itemIds, statuses, phase, errorGroup, search, edits } = body;
+  const { scope, itemIds, statuses, phase, errorGroup, errorGroups, search, edits } = body;
   const { includePermanent, resetAttempts, from, ifGeneration } = body;
   return {
     // Edits select rows too; statuses add to that.
@@ -53,6 +53,7 @@ function requestOf(body: Body): ReprocessRequest {
     ...(itemIds !== undefined && { seqs: rangesOf(itemIds) }),
     ...(phase !== undefined && { phase }),
     ...(errorGroup !== undefined && { errorGroup }),
+    ...(errorGroups !== undefined && { errorGroups }),
     ...(search !== undefined && { search }),
     ...(edits !== undefined && { edits }),
     ...(includePermanent !== undefined && { includePermanent }),
@@ -64,12 +65,12 @@ function requestOf(body: Body): ReprocessRequest {
 
 function checkScope(body: Body): void {
   const { scope } = body;
-  for (const name of ['itemIds', 'statuses', 'phase', 'errorGroup', 'search'] as const)
+  for (const name of ['itemIds', 'statuses', 'phase', 'errorGroup', 'errorGroups', 'search'] as const)
     if (body[name] !== undefined && !ALLOWED[scope].includes(name))
       throw new RowmillError('REPROCESS_INVALID', `${name} is not allowed with the scope ${scope}`);
   const required = REQUIRED[scope];
   // Edits already select their rows.
-  const isChosen = scope === 'items' && (body.edits?.length ?? 0) > 0;
+  const isChosen = scope === 'items' ? (body.edits?.length ?? 0) > 0 : body.errorGroups !== undefined;
   if (required !== undefined && body[required] === undefined && !isChosen)
     throw new RowmillError('REPROCESS_INVALID', `expected ${required} with the scope ${scope}`);
 }

@@ -1,13 +1,13 @@
 // Rows of a job: pages, one row with its history, error groups, rates over time, and unfinished rows.
 import type { itemRoutes } from '../../contract/items.ts';
-import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { rejectedPage } from '../../store/views/items/rejected-page.ts';
 import { type ActivityRow, jobActivityPage } from '../../store/views/jobs/job-activity-page.ts';
 import { listGenerations } from '../../store/views/jobs/list-generations.ts';
-import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import { getItem } from '../items/get-item.ts';
 import { getItemTrace } from '../items/get-item-trace.ts';
+import { listErrors } from '../jobs/list-errors.ts';
 import { listItemsOfJob } from '../items/list-items-of-job.ts';
 import { listLogs } from '../items/list-logs.ts';
 import { listTree } from '../items/list-tree.ts';
@@ -24,32 +24,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
   listLogs,
   getItemImage: sendItemImage,
   listTree,
-  listErrors: async ({ job, query }, { reads }) => {
-    const { limit, cursor: after, search } = query;
-    // The order of groups changes while the job runs, so a page starts after the number of groups already shown.
-    const cursor = {
-      list: `errors ${job.jobId}`,
-      sort: '-failed',
-      key: ['seq'],
-    } as const satisfies CursorKind;
-    const offset = after === undefined ? 0 : decodeCursor(cursor, after)[0];
-    const { groups, total } = await readErrorGroups(reads, job.jobId, { limit, offset, search });
-    const shown = offset + groups.length;
-    return {
-      total,
-      next: groups.length > 0 && shown < total ? encodeCursor(cursor, [shown]) : null,
-      items: groups.map((group) => ({
-        ...group,
-        firstSeen: group.firstSeen.toISOString(),
-        lastSeen: group.lastSeen.toISOString(),
-        trend: {
-          from: new Date(group.trend.fromMs).toISOString(),
-          stepMs: group.trend.stepMs,
-          counts: group.trend.counts,
-        },
-      })),
-    };
-  },
+  listErrors,
   getTimeline,
   listGenerations: async ({ job }, { reads }) => {
     const generations = await listGenerations(reads, job.jobId);

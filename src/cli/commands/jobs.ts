@@ -86,27 +86,51 @@ function cells(value: unknown): string {
     .join(' ');
 }
 
-export async function listErrorsOf(prefix: string, options: ListOptions): Promise<number> {
+export async function listErrorsOf(
+  prefix: string,
+  options: ListOptions & { search?: string },
+): Promise<number> {
   return withPort(options, async (port) => {
     const { jobId, phases, pipeline } = await port.findJob(prefix);
-    const groups = await port.errors(jobId, options.limit ?? 50);
+    const { limit = 50, search } = options;
+    const { groups, total, matchingRows, allRows } = await port.errorPage(jobId, { limit, search });
     print(
       options,
       groups,
       'No errors',
-      ['Rows', 'Attempts', 'Phase', 'Example', 'Example row', 'Group'],
+      [
+        'Rows',
+        'Share',
+        'Attempts',
+        'Phase',
+        'First seen',
+        'Last seen',
+        'Who can fix it',
+        'Suggested',
+        'Row',
+        'Group',
+      ],
       (group) => [
         formatCount(group.failed),
+        !(allRows > 0) ? '' : `${Math.round((group.failed / allRows) * 100)} %`,
         formatCount(group.occurrences),
         phases[group.phase] ?? String(group.phase),
-        shorten(group.sample),
+        shortTime(group.firstSeen),
+        shortTime(group.lastSeen),
+        // Older servers do not know these.
+        group.fixer ?? '',
+        group.suggestion ?? '',
         String(rowNumber(group.sampleSeq)),
         group.signature,
       ],
     );
+    if (!options.json && groups.length < total)
+      console.error(
+        `The largest ${formatCount(groups.length)} of ${formatCount(total)} groups with ${rows(matchingRows)}. Use --limit to see more, or --search to find some.`,
+      );
     const example = groups.find(({ signature }) => !signature.startsWith('not_found:')) ?? groups[0];
     if (example !== undefined && !options.json) {
-      const row = String(example.sampleSeq + 1);
+      const row = String(rowNumber(example.sampleSeq));
       const words = ['try', pipeline, '--from', jobId, '--row', row];
       console.error(`Try an example row, here row ${row}, with: ${printedCommand(words, options)}`);
     }
@@ -146,6 +170,10 @@ function print<Row>(
   if (json) console.log(JSON.stringify(rows));
   else if (rows.length === 0) console.log(none);
   else console.log(textTable(headers, rows.map(toCells)).join('\n'));
+}
+
+function shortTime(time: string): string {
+  return time.slice(0, 16).replace('T', ' ');
 }
 
 function shorten(text: string): string {

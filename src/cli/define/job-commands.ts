@@ -82,6 +82,7 @@ export function defineJobCommands(program: Command): void {
   const errors = (target: Command): Command =>
     withDatabaseOrServer(target.description('List the error groups of a job, largest first'))
       .option('--limit <n>', 'Maximum number of groups', wholeNumber, 50)
+      .option('--search <text>', 'Only groups whose message contains this text')
       .option('--json', 'JSON output')
       .action(
         ending(async (job: string, options) =>

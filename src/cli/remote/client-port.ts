@@ -26,6 +26,7 @@ import {
   ANY_ATTEMPTS,
   type JobPort,
   type PortExportRequest,
+  type ShownErrors,
   type SubmitRequest,
   toListedJob,
   toShownError,
@@ -64,7 +65,8 @@ export function clientPort(client: Client, description: string): JobPort {
         throw error;
       }
     },
-    errors: (jobId, limit) => errorsOf(client, jobId, limit),
+    errors: async (jobId, limit) => (await errorsOf(client, jobId, { limit })).groups,
+    errorPage: (jobId, request) => errorsOf(client, jobId, request),
     async items(jobId, { filter, limit }) {
       const given = { jobId, ...rowsOf(filter), limit: Math.min(limit, MAX_PAGE) };
       return (await firstOf(client.pages('listItems', given), limit)).map(toShownItem);
@@ -132,9 +134,19 @@ async function firstOf<Item>(pages: AsyncIterable<Item>, limit: number): Promise
   return items;
 }
 
-async function errorsOf(client: Client, jobId: string, limit: number) {
-  const { items } = await client.listErrors({ jobId, limit: Math.min(limit, MAX_PAGE) });
-  return items.map(toShownError);
+async function errorsOf(
+  client: Client,
+  jobId: string,
+  { limit, search }: { limit: number; search?: string | undefined },
+): Promise<ShownErrors> {
+  const given = { jobId, search, limit: Math.min(limit, MAX_PAGE) };
+  const { items, next, total, matchingRows, allRows } = await client.listErrors(given);
+  const left = limit - items.length;
+  const rest =
+    next === null || left <= 0
+      ? []
+      : await firstOf(client.pages('listErrors', { ...given, cursor: next }), left);
+  return { groups: [...items, ...rest].map(toShownError), total, matchingRows, allRows };
 }
 
 function rowsOf({ statuses, phase, errorGroup, search }: ExportFilter) {
@@ -162,7 +174,7 @@ async function submitOver(
 }
 
 function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJob']>, 'jobId'> {
-  const { statuses, seqs, maxAttempts, edits, ...rest } = request;
+  const { statuses, seqs, maxAttempts, edits, errorGroups, ...rest } = request;
   if (seqs && countSeqs(seqs) > MAX_ROWS)
     throw new RowmillError(
       'REPROCESS_INVALID',
@@ -174,7 +186,8 @@ function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJ
     });
   const isOnlyEdits = edits !== undefined && !seqs && !statuses && Object.keys(rest).length === 0;
   return {
-    scope: seqs || isOnlyEdits ? 'items' : 'filter',
+    scope: seqs || isOnlyEdits ? 'items' : errorGroups ? 'errorGroup' : 'filter',
+    ...(errorGroups && { errorGroups: [...errorGroups] }),
     ...(seqs && { itemIds: [...eachSeq(seqs)] }),
     ...(statuses !== undefined && { statuses: statuses === 'all' ? [...ITEM_STATUSES] : [...statuses] }),
     ...(edits && { edits: edits.map((each) => ({ seq: each.seq, input: each.input as never })) }),
@@ -243,11 +256,14 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
   signal.addEventListener('abort', stop, { once: true });
 
   async function look(): Promise<WatchedJob> {
-    const [job, errors] = await Promise.all([client.getJob({ jobId }), errorsOf(client, jobId, TOP_ERRORS)]);
+    const [job, errors] = await Promise.all([
+      client.getJob({ jobId }),
+      errorsOf(client, jobId, { limit: TOP_ERRORS }),
+    ]);
     const limits = job.limits as unknown as ResourceStatus[];
     return {
       job: toShownJob(job),
-      errors,
+      errors: errors.groups,
       limitedBy: limitedBy(limits),
     };
   }

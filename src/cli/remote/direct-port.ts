@@ -2,6 +2,7 @@
 
 import { readLogs } from '../../api/items/list-logs.ts';
 import { showTrace } from '../../api/items/show-trace.ts';
+import { showErrorGroup } from '../../api/jobs/show-error-group.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
@@ -10,6 +11,7 @@ import { limitedBy } from '../../core/jobs/limited-by.ts';
 import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
+import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
 import { writeExportFile } from '../../export/write-file.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
@@ -38,6 +40,7 @@ import {
   type StoredRow,
   type SubmitRequest,
   toListedJob,
+  type ShownErrors,
   toShownError,
   toShownItem,
   toShownJob,
@@ -65,7 +68,8 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       const { createdAt, ...rest } = summary;
       return toShownSummary({ ...(rest as object), createdAt: createdAt.toISOString() } as ShownSummary);
     },
-    errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
+    errors: async (jobId, limit) => (await errorsOf(rowmill, jobId, { limit })).groups,
+    errorPage: (jobId, request) => errorsOf(rowmill, jobId, request),
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
     async trace(jobId, seq) {
@@ -216,6 +220,15 @@ async function submitDirectly(
   return { jobId, created };
 }
 
+async function errorsOf(
+  rowmill: Rowmill,
+  jobId: string,
+  request: { limit: number; search?: string | undefined },
+): Promise<ShownErrors> {
+  const { groups, ...totals } = await readErrorGroups(contextOf(rowmill).db, jobId, request);
+  return { groups: groups.map(showErrorGroup).map(toShownError), ...totals };
+}
+
 async function* watchDirectly(
   rowmill: Rowmill,
   jobId: string,
@@ -224,7 +237,7 @@ async function* watchDirectly(
   const look = async (): Promise<WatchedJob> => {
     const [job, errors, resources] = await Promise.all([
       rowmill.job(jobId).then((each) => shown(rowmill, each)),
-      rowmill.errorGroups(jobId, TOP_ERRORS),
+      errorsOf(rowmill, jobId, { limit: TOP_ERRORS }).then(({ groups }) => groups),
       rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);
     return { job, errors, limitedBy: limitedBy(resources) };

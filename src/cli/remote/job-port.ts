@@ -59,11 +59,16 @@ export type ShownJob = Pick<Job, (typeof SHOWN_KEYS)[number]>;
 const ERROR_KEYS = [
   'phase',
   'signature',
+  'pattern',
   'errorClass',
   'sample',
   'sampleSeq',
   'occurrences',
   'failed',
+  'firstSeen',
+  'lastSeen',
+  'fixer',
+  'suggestion',
 ] as const satisfies readonly (keyof z.infer<typeof errorGroup>)[];
 const ITEM_KEYS = [
   'seq',
@@ -102,6 +107,13 @@ const SUMMARY_KEYS = [
 const COUNT_KEYS = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
 
 export type ShownError = Pick<z.infer<typeof errorGroup>, (typeof ERROR_KEYS)[number]>;
+/** The largest groups, and totals over all groups that match. */
+export interface ShownErrors {
+  groups: ShownError[];
+  total: number;
+  matchingRows: number;
+  allRows: number;
+}
 export type ShownItem = Pick<z.infer<typeof item>, (typeof ITEM_KEYS)[number]>;
 export type ShownSummary = z.infer<typeof summary>;
 export type ShownWorker = Pick<z.infer<typeof worker>, (typeof WORKER_KEYS)[number]>;
@@ -203,6 +215,7 @@ export interface JobPort {
   /** Null until the generation is finished. */
   summary(jobId: string): Promise<ShownSummary | null>;
   errors(jobId: string, limit: number): Promise<ShownError[]>;
+  errorPage(jobId: string, request: { limit: number; search?: string | undefined }): Promise<ShownErrors>;
   items(jobId: string, request: PortItemsRequest): Promise<ShownItem[]>;
   /** `seq` counts from 0. */
   storedRow(jobId: string, seq: number): Promise<StoredRow>;

@@ -3,6 +3,7 @@
 
 import { nearestName } from '../errors/did-you-mean.ts';
 import { errorSignature } from '../errors/error-signature.ts';
+import { type ErrorGroupRef, MAX_ERROR_GROUPS } from './error-group-ref.ts';
 import { cellText } from './export-columns.ts';
 import type { ExportRow, RowStatus } from './export-row.ts';
 import { ITEM_STATUSES } from '../items/outcome.ts';
@@ -16,6 +17,8 @@ export interface ExportFilter {
   phase?: number;
   /** Signature of an error group. */
   errorGroup?: string;
+  /** Rows of any of these error groups. */
+  errorGroups?: readonly ErrorGroupRef[];
   /**
    * Rows whose input values, result values or error contain this text. The match ignores case and is literal. Values
    * are compared as cells show them, nested ones as JSON. Column names are not searched.
@@ -36,8 +39,8 @@ export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXP
     const text = JSON.stringify(got) ?? String(got);
     throw new RowmillError(code, `expected ${expected}, got ${text.slice(0, 100)}`, hint ? { hint } : {});
   };
-  const { statuses, phase, errorGroup, search, seqs } = filter;
-  const known = ['statuses', 'phase', 'errorGroup', 'search', 'seqs'];
+  const { statuses, phase, errorGroup, errorGroups, search, seqs } = filter;
+  const known = ['statuses', 'phase', 'errorGroup', 'errorGroups', 'search', 'seqs'];
   for (const key of Object.keys(filter)) {
     if (!known.includes(key)) refuse(`a filter by ${known.join(', ')}`, key);
   }
@@ -52,10 +55,21 @@ export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXP
   if (phase !== undefined && !isCount(phase)) refuse('phase to be a number from 0', phase);
   if (errorGroup !== undefined && typeof errorGroup !== 'string')
     refuse('errorGroup to be the signature of an error group', errorGroup);
+  if (errorGroups !== undefined) checkGroups(errorGroups, refuse);
   if (search !== undefined && (typeof search !== 'string' || search.length > MAX_SEARCH_LENGTH)) {
     refuse(`search to be text of at most ${MAX_SEARCH_LENGTH} characters`, search);
   }
   if (seqs !== undefined) checkSeqs(seqs, refuse);
+}
+
+function checkGroups(groups: unknown, refuse: (expected: string, got: unknown) => never): void {
+  if (!Array.isArray(groups) || groups.length === 0 || groups.length > MAX_ERROR_GROUPS)
+    refuse(`errorGroups to be a list of 1 to ${MAX_ERROR_GROUPS} error groups`, groups);
+  for (const group of groups as readonly unknown[]) {
+    const { errorGroup, phase } = (group ?? {}) as Partial<ErrorGroupRef>;
+    if (typeof errorGroup !== 'string' || (phase !== undefined && !isCount(phase)))
+      refuse('an error group to have a signature, and a phase from 0', group);
+  }
 }
 
 function statusHint(unknown: string): string | undefined {
@@ -78,14 +92,34 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
+/** True if only rows with an error can match: those that are not DONE. */
+export function selectsErrors({ errorGroup, errorGroups }: ExportFilter): boolean {
+  return errorGroup !== undefined || errorGroups !== undefined;
+}
+
+/** The error class that all matching rows have; null if there may be several. A signature starts with its class. */
+export function errorClassOf({ errorGroup, errorGroups = [] }: ExportFilter): string | null {
+  const signatures = errorGroup === undefined ? errorGroups.map((group) => group.errorGroup) : [errorGroup];
+  const [first, ...others] = new Set(signatures.map((signature) => signature.split(':')[0]!));
+  return others.length > 0 ? null : (first ?? null);
+}
+
 /** Null if every row is included. */
 export function rowFilter(filter: ExportFilter): ((row: ExportRow) => boolean) | null {
-  const { statuses, phase, errorGroup, search } = filter;
+  const { statuses, phase, errorGroup, errorGroups, search } = filter;
   const tests: ((row: ExportRow) => boolean)[] = [];
   if (statuses !== undefined) tests.push((row) => statuses.includes(row.status));
   if (phase !== undefined) tests.push((row) => row.phase === phase);
   if (errorGroup !== undefined) {
     tests.push((row) => row.error !== null && errorSignature(row.errorClass ?? '', row.error) === errorGroup);
+  }
+  if (errorGroups !== undefined) {
+    const wanted = new Set(errorGroups.map((group) => `${group.phase ?? ''} ${group.errorGroup}`));
+    tests.push((row) => {
+      if (row.error === null) return false;
+      const signature = errorSignature(row.errorClass ?? '', row.error);
+      return wanted.has(`${row.phase} ${signature}`) || wanted.has(` ${signature}`);
+    });
   }
   if (search !== undefined && search !== '') {
     const wanted = search.toLowerCase();

@@ -1,5 +1,5 @@
 // The items of a finished job that a filter selects, found as an export would find them.
-import type { ExportFilter } from '../../core/files/export-filter.ts';
+import { type ExportFilter, selectsErrors } from '../../core/files/export-filter.ts';
 import type { ExportRow } from '../../core/files/export-row.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { eachSeq, type SeqRanges } from '../../core/items/seq-ranges.ts';
@@ -13,9 +13,9 @@ export async function chooseSeqs(
   job: Job,
   filter: ExportFilter,
 ): Promise<number[] | null> {
-  const { phase, errorGroup, search, seqs } = filter;
+  const { phase, search, seqs } = filter;
   if (seqs !== undefined) checkRange(job, seqs);
-  if (phase === undefined && errorGroup === undefined && search === undefined)
+  if (phase === undefined && !selectsErrors(filter) && search === undefined)
     return seqs === undefined ? null : [...eachSeq(seqs)];
   const chosen: number[] = [];
   for await (const page of chosenRows(context, job, filter)) for (const { seq } of page) chosen.push(seq);

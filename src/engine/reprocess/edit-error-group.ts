@@ -8,16 +8,14 @@ import { awaitFinished } from '../jobs/await-finished.ts';
 import { type InputEdit, MAX_EDITS } from './check-edits.ts';
 import { chosenRows } from './choose-seqs.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { checkedGroups, type ErrorGroupSelection, failedRowsOf } from './error-group-selection.ts';
 import { reprocessJob } from './reprocess-job.ts';
 
 /** Maximum size of inputs held in memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const SAMPLES = 5;
 
-export interface EditErrorGroupRequest {
-  /** Signature of the group. */
-  errorGroup: string;
-  phase?: number;
+export interface EditErrorGroupRequest extends ErrorGroupSelection {
   change: FieldChange;
   ifGeneration?: number;
 }
@@ -53,12 +51,12 @@ export async function editErrorGroup(
       'NOTHING_TO_REPROCESS',
       `the change affects none of the ${found.rows} rows of the group in job ${jobId}`,
     );
-  const { errorGroup, phase, change } = request;
+  const { change } = request;
   const opened = await reprocessJob(context, jobId, {
     edits,
     // The edits were computed from this generation.
     ifGeneration: job.generation,
-    editedBy: { errorGroup, ...(phase !== undefined && { phase }), change },
+    editedBy: { ...checkedGroups(request), change },
   });
   return { ...opened, unchanged: found.rows - found.changed, more: found.more };
 }
@@ -66,8 +64,10 @@ export async function editErrorGroup(
 async function findEdits(
   context: EngineContext,
   job: Job,
-  { errorGroup, phase, change }: EditErrorGroupRequest,
+  request: EditErrorGroupRequest,
 ): Promise<{ edits: InputEdit[]; found: GroupEdit }> {
+  const { change } = request;
+  const filter = failedRowsOf(checkedGroups(request));
   if (job.keyColumns.includes(change.field))
     throw new RowmillError(
       'REPROCESS_INVALID',
@@ -76,11 +76,6 @@ async function findEdits(
   const edits: InputEdit[] = [];
   const found: GroupEdit = { rows: 0, changed: 0, more: false, samples: [] };
   let bytes = 0;
-  const filter = {
-    statuses: ['ERROR', 'NOT_FOUND'] as const,
-    errorGroup,
-    ...(phase !== undefined && { phase }),
-  };
   for await (const page of chosenRows(context, job, filter))
     for (const { seq, inputJson } of page) {
       if (edits.length >= MAX_EDITS || bytes >= MAX_BYTES) return { edits, found: { ...found, more: true } };

@@ -24,6 +24,7 @@ import { awaitFinished } from '../jobs/await-finished.ts';
 import { type CheckedEdit, checkEdits, columnsOfEdits, type InputEdit } from './check-edits.ts';
 import { chooseSeqs } from './choose-seqs.ts';
 import type { EngineContext } from '../engine-context.ts';
+import type { ErrorGroupSelection } from './error-group-selection.ts';
 import { recordChange } from '../jobs/record-change.ts';
 
 /** Seqs that one statement scans: half a million completed items take about three seconds. */
@@ -46,7 +47,7 @@ export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
   /** Refuses if the job has a different generation by now, so a second click does not start a second run. */
   ifGeneration?: number;
   /** The change that produced the edits; stored with the generation. */
-  editedBy?: { errorGroup: string; phase?: number; change: { field: string } };
+  editedBy?: ErrorGroupSelection & { change: { field: string } };
 }
 
 export async function reprocessJob(
@@ -197,8 +198,9 @@ function defaultStatuses({ seqs }: ReprocessRequest): readonly ItemStatus[] | 'a
 }
 
 /** The filters of a request; empty if none were given. */
-function selectionOf({ statuses, phase, errorGroup, search, seqs }: ReprocessRequest): object {
-  const selection = { statuses, phase, errorGroup, search, seqs };
+function selectionOf(request: ReprocessRequest): object {
+  const { statuses, phase, errorGroup, errorGroups, search, seqs } = request;
+  const selection = { statuses, phase, errorGroup, errorGroups, search, seqs };
   return Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== undefined));
 }
 
@@ -223,11 +225,12 @@ function exportFilterOf(
   request: Omit<ReprocessRequest, 'statuses'>,
   statuses: readonly ItemStatus[] | 'all',
 ): ExportFilter {
-  const { phase, errorGroup, search, seqs } = request;
+  const { phase, errorGroup, errorGroups, search, seqs } = request;
   const filter: ExportFilter = {
     ...(statuses !== 'all' && { statuses }),
     ...(phase !== undefined && { phase }),
     ...(errorGroup !== undefined && { errorGroup }),
+    ...(errorGroups !== undefined && { errorGroups }),
     ...(search !== undefined && { search }),
     ...(seqs !== undefined && { seqs }),
   };

@@ -23,6 +23,7 @@ import { CounterRangeError, explainRange } from '../counters/counter-range-error
 import type { EngineContext } from '../engine-context.ts';
 import { BEHIND_RESULTS } from '../flush/flush-contents.ts';
 import { recordChange } from '../jobs/record-change.ts';
+import { checkedGroups, type ErrorGroupSelection, failedRowsOf } from './error-group-selection.ts';
 import { changedMeanwhile, endGivenUp } from './reprocess-job.ts';
 
 const MAX_REASON_LENGTH = 1000;
@@ -30,10 +31,7 @@ const MAX_REASON_LENGTH = 1000;
 const ITEMS_AT_ONCE = 100_000;
 const FAILED: readonly ItemStatus[] = ['ERROR', 'NOT_FOUND'];
 
-export interface SkipErrorGroupRequest {
-  /** Signature of the group. */
-  errorGroup: string;
-  phase?: number;
+export interface SkipErrorGroupRequest extends ErrorGroupSelection {
   reason: string;
   ifGeneration?: number;
 }
@@ -44,15 +42,15 @@ export async function skipErrorGroup(
   jobId: string,
   request: SkipErrorGroupRequest,
 ): Promise<OpenedGeneration> {
-  const { errorGroup, phase, ifGeneration } = request;
+  const { ifGeneration } = request;
+  const groups = checkedGroups(request);
   const reason = toStorableText(request.reason.trim(), MAX_REASON_LENGTH);
   if (reason === '') throw new RowmillError('REPROCESS_INVALID', 'expected a reason for skipping rows');
   const job = await awaitFinished(context, jobId, ifGeneration);
-  const filter = { statuses: FAILED, errorGroup, ...(phase !== undefined && { phase }) };
-  const seqs = (await chooseSeqs(context, job, filter)) ?? [];
+  const seqs = (await chooseSeqs(context, job, failedRowsOf(groups))) ?? [];
   const generation = job.generation + 1;
   const requestId = newId();
-  const selection = { errorGroup, ...(phase !== undefined && { phase }), skipped: reason };
+  const selection = { ...groups, skipped: reason };
   const report = await retryPassing(() =>
     context.db.transaction(
       async (tx) => {

@@ -1,6 +1,6 @@
-// The panel of one row: input, result, phase outputs, attempts, runs, edits and related rows.
+// The panel of one row: facts, input, result, its timeline and related rows, with actions on it.
 import { useQuery } from '@tanstack/react-query';
-import { ChevronLeft, ChevronRight, Pencil } from 'lucide-react';
+import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { imageKeys } from '../../../src/contract/image-keys.ts';
 import { Button } from '../../components/button.tsx';
@@ -8,13 +8,18 @@ import { Dialog } from '../../components/dialog.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
+import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
 import { errorClassWords } from '../../lib/error-class-words.ts';
 import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
-import { canRerun, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
+import { canRerun, costPerRow, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
 import { RowNumber } from './row-number.tsx';
+import { shownRow } from './shown-row.ts';
+import { CopyButtons } from './story/copy-buttons.tsx';
+import { StoryTimeline } from './story/story-timeline.tsx';
+import { useNeighbours } from './story/use-neighbours.ts';
 import { LargeImage } from './thumbnail.tsx';
 import { useJobChange } from './use-job-change.ts';
 import { useJobSearch } from './use-job-search.ts';
@@ -30,34 +35,40 @@ export function ItemDrawer({ job }: { job: Job }) {
       open={row !== undefined}
       onClose={close}
       side
-      title={
-        row !== undefined && (
-          <span className="flex items-center gap-1">
-            <span className="mr-2">Row {row}</span>
-            <Button
-              kind="quiet"
-              size="small"
-              aria-label="Previous row"
-              disabled={row === 0}
-              onClick={() => change({ row: row - 1 })}
-            >
-              <ChevronLeft size={16} aria-hidden />
-            </Button>
-            <Button
-              kind="quiet"
-              size="small"
-              aria-label="Next row"
-              disabled={row >= job.itemCount - 1}
-              onClick={() => change({ row: row + 1 })}
-            >
-              <ChevronRight size={16} aria-hidden />
-            </Button>
-          </span>
-        )
-      }
+      title={row !== undefined && <Title job={job} seq={row} onGo={(seq) => change({ row: seq })} />}
     >
       {row !== undefined && <Detail key={row} job={job} seq={row} />}
     </Dialog>
+  );
+}
+
+function Title({ job, seq, onGo }: { job: Job; seq: number; onGo: (seq: number) => void }) {
+  const { isFiltered, previous, next } = useNeighbours(job, seq);
+  const row = isFiltered ? 'matching row' : 'row';
+  return (
+    <span className="flex items-center gap-1">
+      <span className="mr-2">Row {shownRow(seq)}</span>
+      <Button
+        kind="quiet"
+        size="small"
+        aria-label={`Previous ${row}`}
+        title={`Previous ${row}`}
+        disabled={previous === null}
+        onClick={() => previous !== null && onGo(previous)}
+      >
+        <ChevronLeft size={16} aria-hidden />
+      </Button>
+      <Button
+        kind="quiet"
+        size="small"
+        aria-label={`Next ${row}`}
+        title={`Next ${row}`}
+        disabled={next === null}
+        onClick={() => next !== null && onGo(next)}
+      >
+        <ChevronRight size={16} aria-hidden />
+      </Button>
+    </span>
   );
 }
 
@@ -69,9 +80,16 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
     queryKey: ['job', jobId, 'item', seq],
     queryFn: ({ signal }) => client.getItem({ jobId, seq }, { signal }),
   });
+  const trace = useQuery({
+    queryKey: ['job', jobId, 'item', seq, 'trace'],
+    queryFn: ({ signal }) => client.getItemTrace({ jobId, seq }, { signal }),
+  });
   const item = query.data;
+  const attempts = trace.data?.attempts ?? [];
   useJobChange(jobId, REFRESH_MS, () => {
-    if (item?.now !== 'ENDED') void query.refetch();
+    if (item?.now === 'ENDED') return;
+    void query.refetch();
+    void trace.refetch();
   });
   const inputOrder = job.columns.map(({ key }) => key);
   if (query.isError && !item) return <FailureNote error={query.error} />;
@@ -79,6 +97,10 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
   return (
     <div className="flex flex-col gap-5">
       <Facts job={job} item={item} />
+      <div className="flex flex-wrap items-center gap-2">
+        {canEdit && !isEditing && <RerunButtons job={job} item={item} onEdit={() => setEditing(true)} />}
+        <CopyButtons job={job} item={item} attempts={attempts} />
+      </div>
       {item.error !== null && (
         <div className="rounded-md bg-bad-soft px-3 py-2 text-bad">
           <p className="break-words whitespace-pre-wrap">{item.error}</p>
@@ -86,22 +108,7 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
         </div>
       )}
       <RowImage job={job} item={item} />
-      <Part
-        title="Input"
-        aside={
-          canEdit &&
-          !isEditing && (
-            <Button
-              size="small"
-              disabled={!canRerun(job.state)}
-              title={canRerun(job.state) ? undefined : 'Available when the job is finished or paused'}
-              onClick={() => setEditing(true)}
-            >
-              <Pencil size={14} aria-hidden /> Edit & rerun
-            </Button>
-          )
-        }
-      >
+      <Part title="Input">
         {isEditing ? (
           <ItemEditForm job={job} item={item} onClose={() => setEditing(false)} />
         ) : (
@@ -113,22 +120,63 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
           <ValueList value={item.result} order={job.resultColumns} />
         </Part>
       )}
-      <Stages job={job} item={item} />
-      <Attempts job={job} item={item} />
-      <Runs job={job} item={item} />
-      <Edits item={item} />
+      {trace.isError ? (
+        <FailureNote error={trace.error} />
+      ) : trace.data ? (
+        <StoryTimeline job={job} item={item} attempts={attempts} />
+      ) : (
+        <p className="text-muted">Loading…</p>
+      )}
       <Lineage item={item} />
     </div>
   );
 }
 
-function Part({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+interface RerunButtonsProps {
+  job: Job;
+  item: ItemDetail;
+  onEdit: () => void;
+}
+
+function RerunButtons({ job, item, onEdit }: RerunButtonsProps) {
+  const { jobId, generation } = job;
+  const { seq } = item;
+  const [isBusy, setBusy] = useState(false);
+  const canRun = canRerun(job.state) && item.now === 'ENDED';
+  const each = costPerRow(job);
+  const hint = canRun
+    ? `Runs this row again${each === null ? '' : ` (≈ ${formatCost(each)})`}`
+    : 'Available when the job is finished or paused';
+  const retry = async () => {
+    setBusy(true);
+    await actOnJob(jobId, `Rerunning row ${formatCount(shownRow(seq))}`, () =>
+      client.reprocessJob({
+        jobId,
+        scope: 'items',
+        itemIds: [seq],
+        includePermanent: true,
+        resetAttempts: true,
+        ifGeneration: generation,
+      }),
+    );
+    setBusy(false);
+  };
+  return (
+    <>
+      <Button size="small" disabled={!canRun || isBusy} title={hint} onClick={() => void retry()}>
+        <RotateCcw size={14} aria-hidden /> Rerun as is
+      </Button>
+      <Button size="small" disabled={!canRerun(job.state)} title={hint} onClick={onEdit}>
+        <Pencil size={14} aria-hidden /> Edit & rerun
+      </Button>
+    </>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section aria-label={title} className="flex flex-col gap-2">
-      <div className="flex items-center justify-between gap-3">
-        <h3 className="text-[13px] font-semibold">{title}</h3>
-        {aside}
-      </div>
+      <h3 className="text-[13px] font-semibold">{title}</h3>
       {children}
     </section>
   );
@@ -170,86 +218,6 @@ function Facts({ job, item }: { job: Job; item: ItemDetail }) {
         </span>
       )}
     </div>
-  );
-}
-
-function Stages({ job, item }: { job: Job; item: ItemDetail }) {
-  if (item.stages.length === 0) return null;
-  return (
-    <Part title="Phase outputs">
-      <ol className="flex flex-col gap-3">
-        {item.stages.map(({ generation, phase, output }) => (
-          <li key={`${generation} ${phase}`} className="flex flex-col gap-1">
-            <p className="text-[13px] text-muted">
-              {job.phases[phase] ?? phase}
-              {job.generation > 1 && `, run ${generation}`}
-            </p>
-            <ValueList value={output} />
-          </li>
-        ))}
-      </ol>
-    </Part>
-  );
-}
-
-function Attempts({ job, item }: { job: Job; item: ItemDetail }) {
-  if (item.failures.length === 0) return null;
-  return (
-    <Part title="Failed attempts">
-      <ol className="flex flex-col gap-2">
-        {item.failures.map(({ generation, phase, attempt, errorClass, error, failedAt }) => (
-          <li key={`${generation} ${phase} ${attempt}`} className="rounded-md border border-line px-3 py-2">
-            <p className="flex flex-wrap gap-x-3 text-[13px] text-muted">
-              <span className="font-medium text-text">Attempt {attempt}</span>
-              {job.phases.length > 1 && <span>{job.phases[phase] ?? phase}</span>}
-              {job.generation > 1 && <span>run {generation}</span>}
-              <span>{errorClassWords(errorClass)}</span>
-              <span className="ml-auto">
-                <RelativeTime at={failedAt} />
-              </span>
-            </p>
-            <p className="break-words whitespace-pre-wrap">{error}</p>
-          </li>
-        ))}
-      </ol>
-    </Part>
-  );
-}
-
-function Runs({ job, item }: { job: Job; item: ItemDetail }) {
-  if (job.generation === 1 || item.results.length === 0) return null;
-  return (
-    <Part title="History">
-      <ol className="flex flex-col gap-2">
-        {item.results.map((each) => (
-          <li key={each.generation} className="flex flex-col gap-1 rounded-md border border-line px-3 py-2">
-            <p className="flex flex-wrap items-center gap-x-3 text-[13px] text-muted">
-              <span className="font-medium text-text">Run {each.generation}</span>
-              <StatusChip status={each.status} />
-              {each.handlerMs !== null && <span>{formatDuration(each.handlerMs)}</span>}
-              <span className="ml-auto">
-                <RelativeTime at={each.finishedAt} />
-              </span>
-            </p>
-            {each.error !== null && <p className="break-words whitespace-pre-wrap text-bad">{each.error}</p>}
-            {each.result !== null && <ValueList value={each.result} />}
-          </li>
-        ))}
-      </ol>
-    </Part>
-  );
-}
-
-function Edits({ item }: { item: ItemDetail }) {
-  if (item.edits.length === 0) return null;
-  return (
-    <Part title="Original input">
-      <p className="text-[13px] text-muted">
-        Edited {item.edits.length === 1 ? 'once,' : `${item.edits.length} times, last`}{' '}
-        <RelativeTime at={item.edits.at(-1)!.editedAt} />.
-      </p>
-      <ValueList value={item.originalInput} />
-    </Part>
   );
 }
 

@@ -1,6 +1,7 @@
 // Link that opens a row.
 import { Link } from '@tanstack/react-router';
 import { rowNumber } from '../../../src/contract/row-number.ts';
+import { formatCount } from '../../lib/format.ts';
 import { jobRoute } from '../../routes/router.tsx';
 
 export function RowNumber({ seq }: { seq: number }) {
@@ -14,7 +15,7 @@ export function RowNumber({ seq }: { seq: number }) {
       resetScroll={false}
       className="text-accent tabular-nums underline underline-offset-2"
     >
-      row {rowNumber(seq)}
+      row {formatCount(rowNumber(seq))}
     </Link>
   );
 }

@@ -1,4 +1,4 @@
-// Edits one field in all rows of an error group and retries them, after a preview with the number of rows and the
+// Edits one field in all rows of error groups and retries them, after a preview with the number of rows and the
 // estimated cost.
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -15,13 +15,16 @@ import { client, queries } from '../../../lib/client.ts';
 import { formatCost, formatCount } from '../../../lib/format.ts';
 import { costPerRow } from '../../../lib/job.ts';
 import { inputFields, JSON_HINT } from '../edited-input.ts';
+import { shownRow } from '../shown-row.ts';
 import { fieldChange } from './field-change.ts';
+import { groupsRequest } from './group-selection.ts';
+import { likelyField } from './likely-field.ts';
 import type { GroupDialogProps } from './skip-group-dialog.tsx';
 
 type Edit = Omit<Given<Routes['editErrors']>, 'jobId'>;
 type Preview = Answered<Routes['previewErrorEdit']>;
 
-export function EditGroupDialog({ job, group, onClose }: GroupDialogProps) {
+export function EditGroupDialog({ job, groups, onClose }: GroupDialogProps) {
   const { jobId, generation } = job;
   const [planned, setPlanned] = useState<{ edit: Edit; preview: Preview } | null>(null);
   const [error, setError] = useState<unknown>(null);
@@ -34,8 +37,7 @@ export function EditGroupDialog({ job, group, onClose }: GroupDialogProps) {
   };
   const plan = (change: Edit['change']) =>
     attempt(async () => {
-      const { signature: errorGroup, phase } = group;
-      const edit = { errorGroup, phase, change, ifGeneration: generation };
+      const edit = { ...groupsRequest(groups), change, ifGeneration: generation };
       setPlanned({ edit, preview: await client.previewErrorEdit({ jobId, ...edit }) });
     });
   const run = (edit: Edit) =>
@@ -60,7 +62,7 @@ export function EditGroupDialog({ job, group, onClose }: GroupDialogProps) {
         ) : (
           <ChangeForm
             job={job}
-            group={group}
+            groups={groups}
             isBusy={isBusy}
             onClose={onClose}
             onPlan={(change) => void plan(change)}
@@ -77,9 +79,10 @@ interface ChangeFormProps extends GroupDialogProps {
   onPlan: (change: Edit['change']) => void;
 }
 
-function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
+function ChangeForm({ job, groups, isBusy, onClose, onPlan }: ChangeFormProps) {
   const { jobId } = job;
-  // The sample row of the group provides the fields and their types.
+  // The sample row of the first group provides the fields and their types.
+  const group = groups[0]!;
   const sample = useQuery({
     queryKey: ['job', jobId, 'item', group.sampleSeq],
     queryFn: ({ signal }) => client.getItem({ jobId, seq: group.sampleSeq }, { signal }),
@@ -90,7 +93,7 @@ function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
   const columns = job.columns.map(({ key }) => key);
   const fields = inputFields(sample.data?.input ?? null, columns) ?? [];
   const names = fields.length > 0 ? fields.map(({ key }) => key) : columns;
-  const chosen = field ?? names[0] ?? '';
+  const chosen = field ?? likelyField(group.sample, fields) ?? names[0] ?? '';
   const known = fields.find(({ key }) => key === chosen);
   const isJson = known?.isJson ?? false;
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -175,7 +178,7 @@ function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
         <dl className="flex flex-col gap-2 rounded-md border border-line p-3 text-[13px]">
           {samples.map(({ seq, before, after }) => (
             <div key={seq} className="min-w-0">
-              <dt className="text-muted">Row {formatCount(seq)}</dt>
+              <dt className="text-muted">Row {formatCount(shownRow(seq))}</dt>
               <dd className="m-0 break-words">
                 <del className="text-bad">{cellText({ before }, 'before')}</del>{' '}
                 <ins className="text-good">{cellText({ after }, 'after')}</ins>

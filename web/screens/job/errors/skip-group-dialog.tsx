@@ -1,4 +1,4 @@
-// Asks for a reason before the rows of an error group are skipped.
+// Asks for a reason before the rows of error groups are skipped.
 
 import { TextField } from '../../../components/field.tsx';
 import { FormDialog, textIn } from '../../../components/form-dialog.tsx';
@@ -6,22 +6,22 @@ import { say } from '../../../components/toasts.tsx';
 import { client, queries } from '../../../lib/client.ts';
 import { formatCount } from '../../../lib/format.ts';
 import type { ErrorGroup, Job } from '../../../lib/job.ts';
+import { groupsRequest, rowsOf } from './group-selection.ts';
 
 export interface GroupDialogProps {
   job: Job;
-  group: ErrorGroup;
+  groups: readonly ErrorGroup[];
   onClose: () => void;
 }
 
-export function SkipGroupDialog({ job, group, onClose }: GroupDialogProps) {
+export function SkipGroupDialog({ job, groups, onClose }: GroupDialogProps) {
   const { jobId, generation } = job;
-  const { signature, phase, failed } = group;
+  const failed = rowsOf(groups);
   const rows = `${formatCount(failed)} ${failed === 1 ? 'row' : 'rows'}`;
   const skip = async (form: FormData) => {
     const { selected } = await client.skipErrors({
       jobId,
-      errorGroup: signature,
-      phase,
+      ...groupsRequest(groups),
       reason: textIn(form, 'reason'),
       ifGeneration: generation,
     });
@@ -30,7 +30,7 @@ export function SkipGroupDialog({ job, group, onClose }: GroupDialogProps) {
   };
   return (
     <FormDialog
-      title={`Skip ${rows} with this error?`}
+      title={`Skip ${rows} with ${groups.length === 1 ? 'this error' : 'these errors'}?`}
       action={`Skip ${rows}`}
       onClose={onClose}
       onSubmit={skip}

@@ -1,0 +1,29 @@
+// GET /api/jobs/:jobId/errors: error groups by size, with totals over all pages.
+import type { itemRoutes } from '../../contract/items.ts';
+import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
+import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import type { Handler } from '../requests/handler.ts';
+import { showErrorGroup } from './show-error-group.ts';
+
+export const listErrors: Handler<typeof itemRoutes.listErrors> = async ({ job, query }, { reads }) => {
+  const { limit, search, cursor: text } = query;
+  const cursor = {
+    list: `errors ${job.jobId}`,
+    sort: '-failed',
+    key: ['seq', 'seq', 'text', 'seq'],
+  } as const satisfies CursorKind;
+  const key = text === undefined ? null : decodeCursor(cursor, text);
+  const after =
+    key === null ? undefined : { failed: key[0], occurrences: key[1], signature: key[2], phase: key[3] };
+  const { groups, ...totals } = await readErrorGroups(reads, job.jobId, { limit: limit + 1, after, search });
+  return {
+    ...totals,
+    ...cutPage(groups, limit, showErrorGroup, cursor, (last) => [
+      last.failed,
+      last.occurrences,
+      last.signature,
+      last.phase,
+    ]),
+  };
+};
