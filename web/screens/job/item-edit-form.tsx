@@ -5,7 +5,7 @@ import { Field, inputClass } from '../../components/field.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
-import { formatCost, formatCount } from '../../lib/format.ts';
+import { formatCost } from '../../lib/format.ts';
 import { costPerRow, type ItemDetail, type Job } from '../../lib/job.ts';
 import { editedInput, inputFields } from './edited-input.ts';
 

@@ -5,7 +5,7 @@ import { shownRow } from '../shown-row.ts';
 import type { Attempt } from './row-story.ts';
 
 export function asJson(item: ItemDetail, attempts: readonly Attempt[]): string {
-  return JSON.stringify({ row: shownRow(item.seq), ...item, trace: attempts }, null, 2);
+  return JSON.stringify({ ...item, trace: attempts }, null, 2);
 }
 
 /** Reads the row over the API. `server`: origin and base path of the page. */
