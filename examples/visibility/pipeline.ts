@@ -2,7 +2,9 @@
 // writes questions that customers could ask, several models answer each of them, and the ranks in their answers make
 // the score. Each question to a model is a separate row: it is stored, paid for and retried separately. A failing
 // model does not repeat the calls of others, and two businesses with the same question pay for it once.
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { definePipeline, httpError, type ItemContext, notFound, resource, skip } from 'rowmill';
+import { createAi } from 'rowmill/ai';
 import { z } from 'zod';
 import { type Facts, submitScores } from './scores.ts';
 
@@ -10,6 +12,10 @@ export { scores } from './scores.ts';
 
 const WRITER = 'aurora-4';
 export const MODELS = ['aurora-4', 'basalt-2', 'cirrus-pro', 'dune-mini'];
+
+// At a price of one per token, costs and budgets are in tokens.
+const PER_TOKEN = { input: 1_000_000, output: 1_000_000 };
+const ai = createAi({ models: {}, prices: Object.fromEntries(MODELS.map((model) => [model, PER_TOKEN])) });
 
 const website = z.object({ website: z.url() });
 const question = z.object({ question: z.string(), model: z.string() });
@@ -19,7 +25,7 @@ export const visibility = definePipeline({
   name: 'visibility',
   input: z.union([website, question], { error: 'expected the address of a website' }),
   params: z.object({
-    models: z.array(z.string()).min(1).default(MODELS),
+    models: z.array(z.enum(MODELS)).min(1).default(MODELS),
     questions: z.number().int().min(1).max(10).default(3),
   }),
   key: 'website',
@@ -36,7 +42,8 @@ export const visibility = definePipeline({
         if ('question' in row) return null;
         const response = await fetch(row.website, { signal });
         if (response.status === 404) return notFound(`${row.website} is gone`);
-        const facts = factsOf(await checked(response).text());
+        if (!response.ok) throw httpError(response);
+        const facts = factsOf(await response.text());
         return facts ?? skip('the page does not describe the business');
       },
     },
@@ -65,7 +72,7 @@ export const visibility = definePipeline({
       concurrency: 10,
       timeoutMs: 20_000,
       resources: [resource('model', (row: Row) => ('question' in row ? row.model : null))],
-      // In tokens: this estimate is reserved before the call, and `chat` reports the actual usage.
+      // In tokens: this estimate is reserved before the call, and `rowmill/ai` reports the actual usage.
       cost: (row) => ('question' in row ? 120 : 0),
       // Enough attempts to wait for a model that is down for an hour.
       retry: { overloaded: { maxAttempts: 500 }, timeout: { maxAttempts: 500 } },
@@ -90,30 +97,14 @@ function factsOf(page: string): Facts | null {
   return { name, trade: description, city: address.addressLocality };
 }
 
-async function chat(model: string, content: string, context: ItemContext): Promise<string> {
-  const api = process.env.MODEL_API_URL ?? 'http://127.0.0.1:8080';
-  const response = await fetch(`${api}/v1/chat/completions`, {
-    method: 'POST',
-    signal: context.signal,
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Bearer ${process.env.MODEL_API_KEY ?? ''}`,
-      'idempotency-key': context.idempotencyKey,
-    },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content }] }),
-  });
-  // A refused call is not billed. For a call that never answers the cost is unknown, so its estimate counts.
-  if (!response.ok) context.cost(0);
-  const { choices, usage } = (await checked(response).json()) as {
-    choices: { message: { content: string } }[];
-    usage: { total_tokens: number };
-  };
-  context.cost(usage.total_tokens);
-  return choices[0]!.message.content;
+async function chat(model: string, prompt: string, context: ItemContext): Promise<string> {
+  const { text } = await ai.generateText(context, { model: modelNamed(model), prompt });
+  return text;
 }
 
-/** 429 waits for the time in Retry-After; 5xx is retried later. */
-function checked(response: Response): Response {
-  if (!response.ok) throw httpError(response);
-  return response;
+/** The environment is read for each call, because the tests use several services. */
+function modelNamed(name: string) {
+  const api = process.env.MODEL_API_URL ?? 'http://127.0.0.1:8080';
+  const apiKey = process.env.MODEL_API_KEY ?? '';
+  return createOpenAICompatible({ name: 'models', baseURL: `${api}/v1`, apiKey })(name);
 }
