@@ -5,6 +5,7 @@ import { checkFields, checkKeys } from './check-keys.ts';
 import { checkPhase } from './check-phase.ts';
 import { invalidPipeline, kindOfValue } from './invalid-pipeline.ts';
 import { checkResources } from './phase-resources.ts';
+import { firstPhaseOf } from './phase-place.ts';
 import type { Phase } from './pipeline.ts';
 import { CALLBACKS } from './pipeline-callbacks.ts';
 import type { PipelineDefinition } from './pipeline-definition.ts';
@@ -20,6 +21,7 @@ export function checkDefinition(definition: PipelineDefinition): void {
   const key = keyFields(definition);
   checkName(definition);
   checkSchema(`input of pipeline ${name}`, input, 'omit input to get rows as they are stored');
+  checkKinds(definition);
   checkSchema(`params of pipeline ${name}`, params, 'omit params to accept anything');
   checkResources(name, resources);
   checkCounters(name, counters);
@@ -61,6 +63,57 @@ function checkSchema(what: string, schema: PipelineDefinition['input'], otherwis
     `expected the ${what} to be a Standard Schema such as z.object(…), got ${kindOfValue(schema)}`,
     `Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or ${otherwise}.`,
   );
+}
+
+function checkKinds({ name, kinds = {}, result = 'last' }: PipelineDefinition): void {
+  if (result !== 'last' && result !== 'merge')
+    throw invalidPipeline(
+      `expected result of pipeline ${name} to be last or merge, got ${JSON.stringify(result)}`,
+    );
+  if (typeof kinds !== 'object' || kinds === null)
+    throw invalidPipeline(
+      `expected kinds of pipeline ${name} to be schemas by kind, got ${kindOfValue(kinds)}`,
+      'Write kinds: { page: z.object({ url: z.string() }) }.',
+    );
+  for (const [kind, schema] of Object.entries(kinds)) {
+    if (schema === undefined)
+      throw invalidPipeline(`expected kind ${kind} of pipeline ${name} to have a schema`);
+    checkSchema(
+      `schema of kind ${kind} of pipeline ${name}`,
+      schema,
+      'describe any row with z.looseObject({})',
+    );
+  }
+}
+
+/** Rows of a kind run the phases of their kind from the first to the last, and rows of `input` start at phase 0. */
+function checkKindsOfPhases({ name, kinds = {} }: PipelineDefinition, phases: readonly Phase[]): void {
+  const known = Object.keys(kinds);
+  for (const [index, { name: phase, kind }] of phases.entries()) {
+    if (kind !== undefined && !known.includes(kind))
+      throw invalidPipeline(
+        `expected the kind of phase ${phase} of pipeline ${name} to be one of its kinds, got ${String(kind)}`,
+        known.length === 0
+          ? 'Add it to kinds of the pipeline, with its schema.'
+          : `Its kinds are ${known.join(', ')}.`,
+      );
+    if (index === 0 && kind !== undefined)
+      throw invalidPipeline(
+        `expected the first phase of pipeline ${name} to have no kind, got ${kind}`,
+        'Rows of a file have no kind: put their phases first.',
+      );
+    if (index > 0 && phases[index - 1]!.kind !== kind && firstPhaseOf(phases, kind) < index)
+      throw invalidPipeline(
+        `expected the phases of one kind of pipeline ${name} to be neighbours, got ${phase} apart from the others`,
+        'Put the phases of each kind together.',
+      );
+  }
+  const unused = known.find((kind) => firstPhaseOf(phases, kind) < 0);
+  if (unused !== undefined)
+    throw invalidPipeline(
+      `expected pipeline ${name} to have a phase of kind ${unused}`,
+      `Write kind: '${unused}' in the phases that its rows run.`,
+    );
 }
 
 function checkCounters(pipeline: string, counters: readonly unknown[]): void {
@@ -113,6 +166,7 @@ function checkPhases(definition: PipelineDefinition): void {
     seen.add(phase.name);
     checkPhase(name, phase, { resources, strategies });
   }
+  checkKindsOfPhases(definition, phases as Phase[]);
 }
 
 function checkCallbacks(definition: PipelineDefinition): void {

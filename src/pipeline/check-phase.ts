@@ -22,6 +22,10 @@ export function checkPhase(
   for (const key of ['concurrency', 'timeoutMs'] as const)
     if (phase[key] !== undefined && !isWhole(phase[key], 1, MAX_TIMER_MS))
       throw invalidPipeline(`expected ${key} of ${where} to be a whole number from 1, got ${phase[key]}`);
+  if (phase.withOutputs !== undefined && typeof phase.withOutputs !== 'boolean')
+    throw invalidPipeline(
+      `expected withOutputs of ${where} to be true or false, got ${kindOfValue(phase.withOutputs)}`,
+    );
   if (phase.priority !== undefined && !isWhole(phase.priority, -1000, 1000))
     throw invalidPipeline(
       `expected priority of ${where} to be a whole number from -1000 to 1000, got ${String(phase.priority)}`,

@@ -27,6 +27,7 @@ describe('a definition', () => {
 
 describe('an invalid definition', () => {
   const first = { name: 'first', run };
+  const row = z.object({});
   const many = { name: 'first', runMany: () => [], batch: { maxItems: 5 } };
   const nameRule =
     'expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ';
@@ -75,6 +76,42 @@ describe('an invalid definition', () => {
     [
       { name: 'p', phases: [{ ...first, retry: { timeout: { capMs: null } } }] },
       'expected capMs for timeout in phase first of pipeline p to be a number from 0 to 2147483647, got null',
+    ],
+    [
+      { name: 'p', result: 'all', phases: [first] },
+      'expected result of pipeline p to be last or merge, got "all"',
+    ],
+    [
+      { name: 'p', kinds: 5, phases: [first] },
+      'expected kinds of pipeline p to be schemas by kind, got a number',
+    ],
+    [
+      { name: 'p', kinds: { page: {} }, phases: [first] },
+      'expected the schema of kind page of pipeline p to be a Standard Schema such as z.object(…), got an object',
+    ],
+    [
+      { name: 'p', kinds: { page: row }, phases: [first] },
+      'expected pipeline p to have a phase of kind page',
+    ],
+    [
+      { name: 'p', kinds: { page: row }, phases: [first, { ...first, name: 'b', kind: 'pag' }] },
+      'expected the kind of phase b of pipeline p to be one of its kinds, got pag',
+    ],
+    [
+      { name: 'p', kinds: { page: row }, phases: [{ ...first, kind: 'page' }] },
+      'expected the first phase of pipeline p to have no kind, got page',
+    ],
+    [
+      {
+        name: 'p',
+        kinds: { page: row },
+        phases: [first, { ...first, name: 'b', kind: 'page' }, { ...first, name: 'c' }],
+      },
+      'expected the phases of one kind of pipeline p to be neighbours, got c apart from the others',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, withOutputs: 'all' }] },
+      'expected withOutputs of phase first of pipeline p to be true or false, got a string',
     ],
     [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
     [

@@ -12,6 +12,7 @@ import type { Rowmill } from '../open-rowmill.ts';
 import { runPipeline } from '../testing/run-pipeline.ts';
 import type { runPipelineOnDatabase } from '../testing/run-pipeline-on-database.ts';
 import { definePipeline } from './define-pipeline.ts';
+import type { ItemContext } from './item-context.ts';
 import { resource } from './phase-resources.ts';
 import type { Phase, Pipeline } from './pipeline.ts';
 
@@ -324,6 +325,175 @@ describe('phases in a row', () => {
       phases: [lookup, { name: 'total', run: (row, { previous }) => row.price * previous.price }],
     });
     expectTypeOf<ResultOf<typeof own>>().toEqualTypeOf<number>();
+  });
+});
+
+describe('outputs of earlier phases', () => {
+  it('have the names of the phases and the types that they return, where a phase asks for them', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'match',
+          run: (row) => (row.price === 0 ? notFound() : { articleId: row.price, at: new Date() }),
+        },
+        { name: 'second phase', batch: { maxItems: 5 }, runMany: (items) => items.map(() => 'text') },
+        {
+          name: 'third',
+          withOutputs: true,
+          run: async (row, { outputs, previous }) => {
+            expectTypeOf(row).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(previous).toEqualTypeOf<string>();
+            expectTypeOf(outputs).toEqualTypeOf<{
+              readonly match: { articleId: number; at: string };
+              readonly 'second phase': string;
+            }>();
+            // @ts-expect-error: that phase comes later
+            void outputs.fourth;
+            return { third: outputs.match.articleId };
+          },
+        },
+        {
+          name: 'fourth',
+          withOutputs: true,
+          batch: { maxItems: 5 },
+          runMany: (items) =>
+            items.map(({ outputs }) => ({ sum: outputs.third.third + outputs.match.articleId })),
+        },
+        {
+          name: 'fifth',
+          run: (_, { outputs, previous }) => {
+            expectTypeOf(outputs).toEqualTypeOf<undefined>();
+            return previous.sum;
+          },
+        },
+      ],
+    });
+  });
+
+  it('are merged in the type of the result', () => {
+    const merged = definePipeline({
+      name: 'typed',
+      result: 'merge',
+      phases: [
+        { name: 'a', run: () => ({ a: 1, both: 'a', at: new Date() }) },
+        { name: 'b', run: async () => null },
+        { name: 'c', run: (): { both: number; at?: number } => ({ both: 1 }) },
+      ],
+    });
+    expectTypeOf<ResultOf<typeof merged>>().toEqualTypeOf<{ a: number; both: number; at: string | number }>();
+    const last = definePipeline({
+      name: 'typed',
+      result: 'last',
+      phases: [
+        { name: 'a', run: () => ({ a: 1 }) },
+        { name: 'b', run: () => ({ b: 1 }) },
+      ],
+    });
+    expectTypeOf<ResultOf<typeof last>>().toEqualTypeOf<{ b: number }>();
+  });
+});
+
+describe('kinds of rows', () => {
+  const page = z.object({ url: z.string(), depth: z.coerce.number() });
+
+  it('give the phases of a kind its input, and a result to the pipeline', () => {
+    const crawl = definePipeline({
+      name: 'typed',
+      input: product,
+      kinds: { page, image: z.object({ src: z.string() }) },
+      phases: [
+        {
+          name: 'list',
+          run: (row, { emit }) => {
+            emit({ kind: 'page', key: row.sku, input: { url: row.sku, depth: '1' } });
+            emit({ kind: 'image', key: row.sku, input: { src: row.sku }, priority: 5 });
+            emit(row.sku, { sku: row.sku });
+            return { listed: true };
+          },
+        },
+        {
+          name: 'fetch',
+          kind: 'page',
+          cost: (row) => row.url.length,
+          run: (row, { previous, emit }) => {
+            expectTypeOf(row).toEqualTypeOf<{ url: string; depth: number }>();
+            expectTypeOf(previous).toEqualTypeOf<undefined>();
+            emit({ kind: 'image', key: row.url, input: { src: row.url } });
+            return { html: row.url };
+          },
+        },
+        {
+          name: 'index',
+          kind: 'page',
+          withOutputs: true,
+          run: (row, context) => {
+            const { previous, outputs } = context;
+            const readByHelper = (some: ItemContext) => some.attempt;
+            readByHelper(context);
+            expectTypeOf(previous).toEqualTypeOf<{ html: string }>();
+            expectTypeOf(outputs).toEqualTypeOf<{ readonly fetch: { html: string } }>();
+            return { words: row.depth };
+          },
+        },
+        {
+          name: 'scale',
+          kind: 'image',
+          batch: { maxItems: 3 },
+          runMany: (items) => items.map(({ input }) => ({ scaled: input.src })),
+        },
+      ],
+    });
+    expectTypeOf<ResultOf<typeof crawl>>().toEqualTypeOf<
+      { listed: boolean } | { words: number } | { scaled: string }
+    >();
+  });
+
+  it('are checked: one mistake causes one error, on its line', () => {
+    definePipeline({
+      name: 'typed',
+      kinds: { page },
+      phases: [
+        {
+          name: 'list',
+          run: (_, { emit }) => {
+            // @ts-expect-error: page
+            emit({ kind: 'pge', key: 'a', input: { url: 'a', depth: 1 } });
+            // @ts-expect-error: url
+            emit({ kind: 'page', key: 'a', input: { ur: 'a', depth: 1 } });
+            return null;
+          },
+        },
+        { name: 'fetch', kind: 'page', run: (row) => row.url },
+      ],
+    });
+    expect(() =>
+      definePipeline({
+        name: 'typed',
+        kinds: { page },
+        phases: [
+          { name: 'list', run },
+          {
+            name: 'fetch',
+            // @ts-expect-error: page
+            kind: 'pge',
+            run: (row, { previous }) => [row, previous],
+          },
+        ],
+      }),
+    ).toThrow(RowmillError);
+    definePipeline({
+      name: 'typed',
+      phases: [
+        {
+          name: 'list',
+          run: (_, { emit }) =>
+            // @ts-expect-error: the pipeline has no kinds
+            emit({ kind: 'page', key: 'a', input: {} }),
+        },
+      ],
+    });
   });
 });
 

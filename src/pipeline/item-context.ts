@@ -7,8 +7,23 @@ import type { ItemLog } from './item-log.ts';
 /** Parameters of a job whose pipeline has no schema for them. */
 export type AnyParams = Readonly<Record<string, unknown>>;
 
+/** Types of the inputs of rows that handlers emit, by kind. A helper takes the context of any pipeline. */
+// biome-ignore lint/suspicious/noExplicitAny: the compiler takes neither more nor fewer kinds for a subtype.
+export type AnyKinds = any;
+
+/** An emitted row of one of the kinds of the pipeline. It starts at the first phase of its kind. */
+export type EmittedRow<Kinds = AnyKinds> = {
+  [Kind in keyof Kinds & string]: { kind: Kind; key: string; input: Kinds[Kind]; priority?: number };
+}[keyof Kinds & string];
+
 /** Context of one handler call. */
-export interface ItemContext<Previous = unknown, Params = AnyParams, Strategy = string | undefined> {
+export interface ItemContext<
+  Previous = unknown,
+  Params = AnyParams,
+  Strategy = string | undefined,
+  Outputs = unknown,
+  Kinds = AnyKinds,
+> {
   readonly jobId: string;
   /** Position of the item in the job, from 0. */
   readonly seq: number;
@@ -24,14 +39,18 @@ export interface ItemContext<Previous = unknown, Params = AnyParams, Strategy = 
   readonly idempotencyKey: string;
   /** Value returned by the previous phase; undefined in the first phase. */
   readonly previous: Previous;
+  /** Values returned by all earlier phases, by phase name. Only in phases with `withOutputs: true`. */
+  readonly outputs: Outputs;
   /** Aborts on timeout, when the lease is lost, and when the worker stops. */
   readonly signal: AbortSignal;
   /** `log(message, fields)`, `.warn` and `.error`: lines are stored with the outcome of this call, for the trace of the row. */
   readonly log: ItemLog;
   /**
    * Adds a row to the job, once per key, such as a URL that was found. It is stored together with the outcome of this
-   * item, and discarded if this call fails. The job finishes only after all added rows are finished.
+   * item, and discarded if this call fails. The job finishes only after all added rows are finished. With a `kind`,
+   * the row starts at the first phase of that kind; otherwise at the first phase of the pipeline.
    */
+  emit(row: EmittedRow<Kinds>): void;
   emit(key: string, input: Record<string, unknown>, options?: { priority?: number }): void;
   /**
    * Reports the actual cost of this call, in budget units; several reports add up. Without a report the `cost` of the
@@ -58,7 +77,9 @@ export interface BatchItem<
   Previous = unknown,
   Params = AnyParams,
   Strategy = string | undefined,
-> extends ItemContext<Previous, Params, Strategy> {
+  Outputs = unknown,
+  Kinds = AnyKinds,
+> extends ItemContext<Previous, Params, Strategy, Outputs, Kinds> {
   readonly input: Input;
 }
 

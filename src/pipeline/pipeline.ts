@@ -6,7 +6,7 @@ import type { UnstorablePolicy } from '../core/items/storable-json.ts';
 import type { DeclaredLimits } from '../core/limits/resource-limits.ts';
 import type { RetryRule } from '../core/retries/retry-policy.ts';
 import type { InputSchema } from './input-schema.ts';
-import type { AnyParams, BatchContext, BatchItem, ItemContext } from './item-context.ts';
+import type { AnyKinds, AnyParams, BatchContext, BatchItem, ItemContext } from './item-context.ts';
 import type { ResourceUse } from './phase-resources.ts';
 import type { PipelineCallbacks } from './pipeline-callbacks.ts';
 
@@ -29,6 +29,10 @@ export interface Pipeline<Row = unknown, Params = unknown, Result = unknown> {
   readonly name: string;
   readonly version: string | null;
   readonly input: InputSchema | undefined;
+  /** Schemas of the rows of other kinds than those of `input`, by kind. */
+  readonly kinds: Readonly<Record<string, InputSchema>>;
+  /** `merge`: the result has the fields of the outputs of all phases. */
+  readonly result: 'last' | 'merge';
   readonly params: InputSchema | undefined;
   readonly unstorable: UnstorablePolicy;
   readonly key: readonly string[];
@@ -62,6 +66,10 @@ interface PhaseOptions<Row, Resource extends string> {
    * for a budget. A function gets the row as it is stored, before the schema parses it.
    */
   cost?: number | CostOf<Row>;
+  /** Gives the handler `context.outputs`. The claim then reads the outputs of all earlier phases. Default false. */
+  withOutputs?: boolean;
+  /** Kind of rows that run this phase: one of `kinds` of the pipeline. Default: the rows of `input`. */
+  kind?: string | undefined;
   /** Attempts and backoff per error class, overriding the defaults. */
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
   /** Classifies a thrown value before Rowmill does; undefined leaves it to Rowmill. */
@@ -83,10 +91,12 @@ export interface SinglePhase<
   Params = AnyParams,
   Strategy = string | undefined,
   Resource extends string = Any,
+  Outputs = Any,
+  Kinds = AnyKinds,
 > extends PhaseOptions<Row, Resource> {
   run: (
     input: Input,
-    context: ItemContext<Previous, Params, Strategy>,
+    context: ItemContext<Previous, Params, Strategy, Outputs, Kinds>,
   ) => Output | Verdict | Promise<Output | Verdict>;
   /**
    * Runs each call in a thread, for CPU-bound handlers. Each thread loads the module of the pipeline. If a thread
@@ -106,13 +116,15 @@ export interface ManyPhase<
   Params = AnyParams,
   Strategy = string | undefined,
   Resource extends string = Any,
+  Outputs = Any,
+  Kinds = AnyKinds,
 > extends PhaseOptions<Row, Resource> {
   /**
    * Returns one entry per item, in order: data or a verdict, or a promise of one. If an entry is undefined, missing or
    * a rejected promise, that item fails.
    */
   runMany: (
-    items: readonly BatchItem<Input, Previous, Params, Strategy>[],
+    items: readonly BatchItem<Input, Previous, Params, Strategy, Outputs, Kinds>[],
     context: BatchContext<Params>,
   ) => ManyOutcomes<Output> | Promise<ManyOutcomes<Output>>;
   batch: BatchOptions;
@@ -142,6 +154,8 @@ export type Phase<
   Params = AnyParams,
   Strategy = string | undefined,
   Resource extends string = Any,
+  Outputs = Any,
+  Kinds = AnyKinds,
 > =
-  | SinglePhase<Input, Previous, Output, Row, Params, Strategy, Resource>
-  | ManyPhase<Input, Previous, Output, Row, Params, Strategy, Resource>;
+  | SinglePhase<Input, Previous, Output, Row, Params, Strategy, Resource, Outputs, Kinds>
+  | ManyPhase<Input, Previous, Output, Row, Params, Strategy, Resource, Outputs, Kinds>;

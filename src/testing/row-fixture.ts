@@ -18,9 +18,11 @@ export interface RowFixture {
   phase?: string;
   /** Output of the phase before. */
   previous?: unknown;
+  /** Outputs of all phases before, by name, for phases that read them. */
+  outputs?: Record<string, unknown>;
 }
 
-const KEYS = ['pipeline', 'from', 'row', 'params', 'phase', 'previous'];
+const KEYS = ['pipeline', 'from', 'row', 'params', 'phase', 'previous', 'outputs'];
 
 export function readFixture(file: string | URL): RowFixture {
   const path = typeof file === 'string' ? file : fileURLToPath(file);
@@ -48,10 +50,11 @@ function checkFixture(fixture: unknown, path: string): RowFixture {
       `the fixture ${path} has an unknown key ${unknown}${near === null ? '' : `; did you mean ${near}?`}`,
     );
   }
-  const { pipeline, row, params = {}, phase = '' } = fixture;
+  const { pipeline, row, params = {}, phase = '', outputs = {} } = fixture;
   if (typeof pipeline !== 'string') throw invalid(`expected pipeline of the fixture ${path} to be a name`);
   if (!isObject(row)) throw invalid(`expected row of the fixture ${path} to be an object`);
   if (!isObject(params)) throw invalid(`expected params of the fixture ${path} to be an object`);
+  if (!isObject(outputs)) throw invalid(`expected outputs of the fixture ${path} to be an object`);
   if (typeof phase !== 'string') throw invalid(`expected phase of the fixture ${path} to be a name`);
   return fixture as unknown as RowFixture;
 }

@@ -34,8 +34,30 @@ describe('runFixture', () => {
     expect(results[0]!.result).toMatchObject({ id: 'stored' });
   });
 
+  it('starts with the outputs of all phases before, for handlers and results that read them', async () => {
+    const totals = definePipeline({
+      name: 'totals',
+      result: 'merge',
+      phases: [
+        { name: 'match', run: () => ({ id: 'matched' }) },
+        { name: 'price', run: () => ({ price: 5 }) },
+        {
+          name: 'total',
+          withOutputs: true,
+          run: (_, { outputs }) => ({ line: `${outputs.match.id} ${outputs.price.price}` }),
+        },
+      ],
+    });
+    const outputs = { match: { id: 'stored' }, price: { price: 7 } };
+    const { results } = await runFixture(totals, { pipeline: 'totals', row, phase: 'total', outputs });
+    expect(results[0]!.result).toEqual({ id: 'stored', price: 7, line: 'stored 7' });
+    const named = { pipeline: 'totals', row, phase: 'total', outputs: { mach: {} } };
+    await expect(runFixture(totals, named)).rejects.toThrow('pipeline totals has no phase mach');
+  });
+
   it.each([
     ['{', 'is not valid JSON'],
+    ['{"pipeline":"prices","row":{},"outputs":[]}', 'expected outputs of the fixture'],
     ['[]', 'to be a JSON object'],
     ['{"pipeline":"prices","rows":{}}', 'unknown key rows; did you mean row?'],
     ['{"pipeline":"prices","row":[]}', 'expected row of the fixture'],

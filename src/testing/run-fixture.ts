@@ -1,5 +1,6 @@
 // Runs a row that `rowmill try --fixture` wrote, in virtual time: a row that failed in production as a test.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
+import type { EarlierOutputs } from '../core/items/earlier-outputs.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { type RowFixture, readFixture } from './row-fixture.ts';
@@ -20,14 +21,26 @@ export async function runFixture<Row, Params, Result>(
       `the fixture is of pipeline ${given.pipeline}, not of ${pipeline?.name}`,
       { hint: 'Pass the pipeline of the fixture to runFixture.' },
     );
-  const start = { phase: phaseIndex(pipeline, given.phase), previous: previousOf(given) };
+  const phase = phaseIndex(pipeline, given.phase);
+  const start = { phase, outputs: outputsOf(pipeline, phase, given) };
   // The parameters are parsed already, and a schema need not accept what it returns.
   const run = await runRows(pipeline, [given.row], given.params ?? {}, options, start);
   return run as PipelineRun<Result>;
 }
 
-function previousOf({ previous }: RowFixture): string | null {
-  return previous === undefined ? null : JSON.stringify(previous);
+function outputsOf(
+  pipeline: Pipeline,
+  phase: number,
+  { previous, outputs = {} }: RowFixture,
+): EarlierOutputs {
+  const named = Object.entries(outputs).map(([name, output]) => [
+    phaseIndex(pipeline, name),
+    JSON.stringify(output),
+  ]);
+  return {
+    ...(Object.fromEntries(named) as EarlierOutputs),
+    ...(previous !== undefined && { [phase - 1]: JSON.stringify(previous) }),
+  };
 }
 
 /** The first phase if none is named. */

@@ -561,3 +561,112 @@ describe('handlers of many items', () => {
     ]);
   });
 });
+
+describe('outputs of earlier phases', () => {
+  it('are read by phases that ask for them, also after a retry, a crash and in runMany', async () => {
+    const pipeline = definePipeline({
+      name: 'test',
+      phases: [
+        { name: 'a', run: (row) => ({ a: row.n }) },
+        { name: 'b', run: () => 'b' },
+        {
+          name: 'c',
+          withOutputs: true,
+          batch: { maxItems: 2 },
+          runMany: (items) => items.map(({ outputs, previous }) => [outputs.a.a, outputs.b, previous]),
+        },
+        { name: 'd', withOutputs: true, run: (_, { outputs, previous }) => ({ outputs, previous }) },
+      ],
+    });
+    const { results } = await runPipeline(pipeline, rowsOf(3), {
+      faults: [
+        { phase: 'c', kind: 'crash', times: 1 },
+        { phase: 'd', attempt: 1, kind: 'status', status: 503 },
+      ],
+    });
+    expect(results.map(({ result }) => result)).toEqual(
+      [0, 1, 2].map((n) => ({ outputs: { a: { a: n }, b: 'b', c: [n, 'b', 'b'] }, previous: [n, 'b', 'b'] })),
+    );
+  });
+
+  it('are refused with what to do where the phase did not ask for them', async () => {
+    const pipeline = onePhase((_, context) => (context as { outputs: unknown }).outputs);
+    const { results } = await runPipeline(pipeline, rowsOf(1));
+    expect(results[0]).toMatchObject({ status: 'ERROR', errorClass: 'permanent' });
+    expect(results[0]!.error).toBe(
+      'phase only of pipeline test uses context.outputs without withOutputs: true',
+    );
+    expect(results[0]!.history).toHaveLength(1);
+  });
+
+  it('are merged into the result, later fields over earlier ones', async () => {
+    const merged = (last: () => unknown) =>
+      definePipeline({
+        name: 'test',
+        result: 'merge',
+        phases: [
+          { name: 'a', run: () => ({ a: 1, same: 'a' }) },
+          { name: 'b', run: () => null },
+          { name: 'c', run: last },
+        ],
+      });
+    const run = async (last: () => unknown) => (await runPipeline(merged(last), rowsOf(1))).results[0]!;
+    expect((await run(() => ({ same: 'c', at: new Date(0) }))).result).toEqual({
+      a: 1,
+      same: 'c',
+      at: '1970-01-01T00:00:00.000Z',
+    });
+    expect((await run(() => undefined)).result).toEqual({ a: 1, same: 'a' });
+    expect((await run(() => skip('later'))).result).toEqual({ reason: 'later' });
+    expect(await run(() => [1])).toMatchObject({
+      status: 'ERROR',
+      errorClass: 'permanent',
+      error: 'expected phase c to return an object, because pipeline test merges results',
+    });
+  });
+});
+
+describe('kinds of rows', () => {
+  const pipeline = definePipeline({
+    name: 'test',
+    input: z.object({ site: z.string() }),
+    kinds: { page: z.object({ url: z.string().min(2) }) },
+    result: 'merge',
+    phases: [
+      {
+        name: 'list',
+        run: ({ site }, { emit }) => {
+          emit({ kind: 'page', key: `${site}1`, input: { url: `${site}1` } });
+          emit({ kind: 'page', key: 'bad', input: { url: '' } });
+          return { site };
+        },
+      },
+      { name: 'fetch', kind: 'page', run: ({ url }, { previous }) => ({ url, previous: String(previous) }) },
+      {
+        name: 'index',
+        kind: 'page',
+        withOutputs: true,
+        run: (_, { outputs }) => ({ indexed: outputs.fetch.url }),
+      },
+    ],
+  });
+
+  it('run their own phases with their own schema', async () => {
+    const { results } = await runPipeline(pipeline, [{ site: 'a' }]);
+    expect(
+      results.map(({ status, result, history }) => [status, result, history.map(({ phase }) => phase)]),
+    ).toEqual([
+      ['DONE', { site: 'a' }, ['list']],
+      ['DONE', { url: 'a1', previous: 'undefined', indexed: 'a1' }, ['fetch', 'index']],
+      ['ERROR', null, ['fetch']],
+    ]);
+    expect(results[2]!.errorClass).toBe('invalid');
+  });
+
+  it('are refused in the handler if the pipeline does not have them', async () => {
+    const emitting = onePhase((_, { emit }) => emit({ kind: 'pge', key: 'a', input: {} }));
+    const { results } = await runPipeline(emitting, rowsOf(1));
+    expect(results[0]).toMatchObject({ status: 'ERROR', errorClass: 'permanent' });
+    expect(results[0]!.error).toContain('to be a kind of pipeline test (it has none), got "pge"');
+  });
+});

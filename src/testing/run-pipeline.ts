@@ -69,13 +69,13 @@ export async function runPipeline<Row, Params, Result>(
   return (await runRows(pipeline, given, params, options)) as PipelineRun<Result>;
 }
 
-/** Runs rows with checked parameters. `start`: the phase of all given rows, and the output of the phase before. */
+/** Runs rows with checked parameters. `start`: the phase of all given rows, and the outputs of the phases before. */
 export async function runRows(
   pipeline: Pipeline,
   given: Record<string, unknown>[],
   params: Record<string, unknown>,
   options: Omit<RunPipelineOptions, 'params'>,
-  start: VirtualRunOptions['start'] = { phase: 0, previous: null },
+  start: VirtualRunOptions['start'] = { phase: 0, outputs: {} },
 ): Promise<PipelineRun> {
   const { seed = 1, patienceMs = 500, clock = new VirtualClock() } = options;
   const inputs = given.map((row, seq) => toRow(row, seq).json);

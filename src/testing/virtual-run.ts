@@ -2,6 +2,7 @@
 // virtual time may advance. The functions of production decide the outcome of an item.
 import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
+import { claimedOutputs, type EarlierOutputs } from '../core/items/earlier-outputs.ts';
 import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
 import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import type { EmittedChild } from '../engine/flush/store-children.ts';
@@ -9,6 +10,7 @@ import type { Settings } from '../platform/settings.ts';
 import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
 import type { BatchContext, BatchItem, ItemContext } from '../pipeline/item-context.ts';
 import type { Lease } from '../worker/leases/lease.ts';
+import { phasePlace } from '../pipeline/phase-place.ts';
 import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
 import { ResultColumns } from '../worker/flush/result-columns.ts';
 import { recordFailure, timeoutFailure } from '../worker/run/record-failure.ts';
@@ -38,8 +40,8 @@ export interface VirtualRunOptions {
   inputs: string[];
   jobId: string;
   params: Record<string, unknown>;
-  /** Phase of the given rows, and the output of the phase before as JSON. */
-  start: { phase: number; previous: string | null };
+  /** Phase of the given rows, and the outputs of the phases before. */
+  start: { phase: number; outputs: EarlierOutputs };
   seed: number;
   settings: Settings;
   clock: VirtualClock;
@@ -67,9 +69,9 @@ export class VirtualRun {
     this.#startedMs = options.clock.now();
     this.#depths = options.rows.map(() => 0);
     this.#stages = options.pipeline.phases.map((phase, index) => this.#createStage(phase, index));
-    const { phase: first, previous } = options.start;
+    const { phase: first, outputs } = options.start;
     for (const seq of options.rows.keys()) {
-      this.#stages[first]!.waiting.add(fresh(seq, previous, this.#startedMs), this.#startedMs);
+      this.#stages[first]!.waiting.add(fresh(seq, outputs, this.#startedMs), this.#startedMs);
     }
   }
 
@@ -160,12 +162,13 @@ export class VirtualRun {
   #runningItem<Item extends RunningItem>(
     Item: new (...given: ConstructorParameters<typeof RunningItem>) => Item,
     stage: Stage,
-    { seq, attempt, failures, previous }: VirtualItem,
+    { seq, attempt, failures, outputs }: VirtualItem,
   ): Item {
     const { clock, jobId, params, inputs } = this.#options;
     // An item reads only these fields of the lease's claim.
     const claim = { jobId, generation: 1, phase: stage.index, attempt, failures, priority: 0, params };
-    const claimed = { seq, input: inputs[seq]!, previous };
+    const { readsOutputs } = stage.runtime;
+    const claimed = { seq, input: inputs[seq]!, ...claimedOutputs(outputs, stage.index, readsOutputs) };
     return new Item({ claim } as Lease, claimed, clock.now(), stage.services);
   }
 
@@ -212,14 +215,14 @@ export class VirtualRun {
       return;
     }
     const next = this.#stages[stage.index + 1]!;
-    next.waiting.add(fresh(seq, json, now), now);
+    next.waiting.add(fresh(seq, { ...waiting.outputs, [stage.index]: json! }, now), now);
   }
 
   /** Adds emitted rows once per key and within the limits, as the flush does. */
   #addEmitted(parentSeq: number, children: readonly EmittedChild[], now: number): void {
     const { rows, inputs, settings, recorder } = this.#options;
     const depth = this.#depths[parentSeq]! + 1;
-    for (const { key, json } of children) {
+    for (const { key, json, phase } of children) {
       if (this.#emittedKeys.has(key) || depth > settings.emitMaxDepth || rows.length >= settings.emitMaxItems)
         continue;
       this.#emittedKeys.add(key);
@@ -228,7 +231,7 @@ export class VirtualRun {
       inputs.push(json);
       this.#depths.push(depth);
       recorder.addRow();
-      this.#stages[0]!.waiting.add(fresh(seq, null, now), now);
+      this.#stages[phase]!.waiting.add(fresh(seq, {}, now), now);
     }
   }
 
@@ -283,7 +286,7 @@ export class VirtualRun {
     const runtime: PhaseRuntime = {
       pipeline,
       phase: this.#intercepted(phase),
-      isLastPhase: index === pipeline.phases.length - 1,
+      ...phasePlace(pipeline, index),
       retryPolicy: phaseRetryPolicy(settings, phase, pipeline.strategies),
       resultMaxBytes: settings.resultMaxBytes,
       columns: new ResultColumns(settings.resultMaxColumns),
@@ -349,6 +352,6 @@ export class VirtualRun {
 const KIND_OUTCOMES = { advance: 'advanced', retry: 'retry' } as const;
 
 /** An item at the beginning of a phase. */
-function fresh(seq: number, previous: string | null, readyAtMs: number): VirtualItem {
-  return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, suspects: null, previous, readyAtMs };
+function fresh(seq: number, outputs: EarlierOutputs, readyAtMs: number): VirtualItem {
+  return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, suspects: null, outputs, readyAtMs };
 }

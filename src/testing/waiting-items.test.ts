@@ -7,10 +7,7 @@ it('returns ready items, the earliest first, and by seq within the same time', (
     fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 30 }), (readyTimes) => {
       const waiting = new WaitingItems();
       for (const [seq, readyAtMs] of readyTimes.entries())
-        waiting.add(
-          { seq, attempt: 0, failures: '', crashes: 0, suspects: null, previous: null, readyAtMs },
-          0,
-        );
+        waiting.add({ seq, attempt: 0, failures: '', crashes: 0, suspects: null, outputs: {}, readyAtMs }, 0);
       const taken: [number, number][] = [];
       for (let now = 0; now <= 20; now += 1) {
         expect(waiting.nextMs).toBeGreaterThanOrEqual(now);
@@ -31,7 +28,7 @@ const item = (seq: number, attempt: number, suspects: number | null = null, read
   suspects,
   failures: '',
   crashes: 0,
-  previous: null,
+  outputs: {},
   readyAtMs,
 });
 

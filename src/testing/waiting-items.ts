@@ -1,4 +1,5 @@
 // Waiting items of one phase: ready items in order, and delayed items by the time at which they become ready.
+import type { EarlierOutputs } from '../core/items/earlier-outputs.ts';
 
 export interface VirtualItem {
   seq: number;
@@ -9,8 +10,8 @@ export interface VirtualItem {
   crashes: number;
   /** Group of an item from a crashed call, whose items are retried in halves; null for all other items. */
   suspects: number | null;
-  /** Output of the phase before, as JSON. */
-  previous: string | null;
+  /** Outputs of the phases before. */
+  outputs: EarlierOutputs;
   readyAtMs: number;
 }
 

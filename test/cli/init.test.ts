@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -111,6 +112,7 @@ describe('a project with the packed package', () => {
   ])('has correct types for %s, including those of the package', async (name, options) => {
     writeFileSync(join(project, 'consumer.mts'), CONSUMER);
     writeFileSync(join(project, 'requirer.cts'), REQUIRER);
+    copyFileSync(join(repository, 'test/cli/typed-project.mts'), join(project, 'typed-project.mts'));
     const include = ['*.ts', '*.mts', ...(name === 'nodenext' ? ['*.cts'] : [])];
     const compilerOptions = { ...options, types: [], skipLibCheck: false, erasableSyntaxOnly: false };
     const config = `tsconfig.${name}.json`;
@@ -160,13 +162,16 @@ describe('a project with the packed package', () => {
 
   it('compiles the samples of docs/writing-pipelines.md and passes their test', async () => {
     const page = readFileSync(join(repository, 'docs/writing-pipelines.md'), 'utf8');
-    const [definition, testing] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map((match) => match[1]!);
-    writeFileSync(join(project, 'shown.ts'), definition!);
-    writeFileSync(join(project, 'shown.test.ts'), testing!);
+    const samples = [...page.matchAll(/^```ts\n\/\/ (\S+)\n.*?^```/gms)];
+    const textOf = (name: string) => samples.find(([, file]) => file === name)![0].replace(/^```.*\n?/gm, '');
+    for (const name of ['prices.ts', 'offers.ts', 'crawl.ts'])
+      writeFileSync(join(project, `shown-${name}`), textOf(name));
+    writeFileSync(join(project, 'shown.test.ts'), textOf('overload.test.ts'));
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
     expect(await node([tsc, '-p', 'tsconfig.json'], project)).toMatchObject({ code: 0, stdout: '' });
     const { code, stdout } = await runTests();
-    expect(stdout).toContain('pass 4');
+    expect(stdout).toContain('survives a service that is overloaded for a while');
+    expect(stdout).toContain('fail 0');
     expect(code).toBe(0);
   });
 

@@ -35,6 +35,7 @@ export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params:
     readyAt: timeOrNull(item.ready_at),
     lockedBy: item.locked_by,
     summary: item.summary,
+    startPhase: item.start_phase,
     originalInput: asJson(item.original_input),
     edits: history.edits.map(({ generation: since, input, editedAt }) => ({
       generation: since,

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, posix, relative, resolve } from 'node:path';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { exportNameOf, moduleOf } from '../../pipeline/load-pipelines.ts';
+import { phasePlace } from '../../pipeline/phase-place.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import type { RowFixture } from '../../testing/row-fixture.ts';
@@ -124,7 +125,7 @@ function writeFixture(path: string, pipeline: Pipeline, { origin, input, params,
     row: JSON.parse(input) as Record<string, unknown>,
     ...(Object.keys(params).length > 0 && { params }),
     ...(start.phase > 0 && { phase: pipeline.phases[start.phase]!.name }),
-    ...(start.previous !== null && { previous: JSON.parse(start.previous) as unknown }),
+    ...fixtureOutputs(pipeline, start),
   };
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -135,6 +136,20 @@ function writeFixture(path: string, pipeline: Pipeline, { origin, input, params,
       cause,
     });
   }
+}
+
+/** `previous` alone if no phase from the start on reads more. */
+function fixtureOutputs(pipeline: Pipeline, { phase, outputs }: ChosenRow['start']): Partial<RowFixture> {
+  const entries = Object.entries(outputs).map(([index, json]) => [Number(index), JSON.parse(json)] as const);
+  if (entries.length === 0) return {};
+  const readsMore = pipeline.phases.some(
+    (_, index) => index >= phase && phasePlace(pipeline, index).readsOutputs,
+  );
+  if (!readsMore && outputs[phase - 1] !== undefined)
+    return { previous: JSON.parse(outputs[phase - 1]!) as unknown };
+  return {
+    outputs: Object.fromEntries(entries.map(([index, value]) => [pipeline.phases[index]!.name, value])),
+  };
 }
 
 /** A whole file, which runs as it is beside the fixture. */

@@ -76,11 +76,12 @@ export function clientPort(client: Client, description: string): JobPort {
         client.getItem({ jobId, seq }),
         client.getJob({ jobId }),
       ]);
-      const { input, stages, edits, status, errorClass, error, result } = item;
+      const { input, stages, edits, startPhase, status, errorClass, error, result } = item;
       return {
         input,
         inputSince: Math.max(0, ...edits.map((edit) => edit.generation)),
         params: (params ?? {}) as Record<string, unknown>,
+        startPhase,
         stages,
         outcome:
           status === 'PENDING' || status === 'PROCESSING' ? null : { status, errorClass, error, result },

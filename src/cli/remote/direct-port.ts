@@ -195,6 +195,7 @@ async function storedRow(rowmill: Rowmill, jobId: string, seq: number): Promise<
     input,
     inputSince: Math.max(0, ...edits.map((edit) => edit.generation)),
     params,
+    startPhase: item.start_phase,
     stages,
     outcome: status === null ? null : { status, errorClass, error, result },
   };

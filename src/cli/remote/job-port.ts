@@ -199,6 +199,8 @@ export interface StoredRow {
   /** Generation of the newest edit; 0: the input is that of the file. */
   inputSince: number;
   params: Record<string, unknown>;
+  /** Index of its first phase: rows of some kinds start later. */
+  startPhase: number;
   /** Outputs of phases, by generation. */
   stages: { generation: number; phase: number; output: unknown }[];
   /** The newest result; null: it has none yet. */

@@ -1,8 +1,10 @@
 // Finds the row that `rowmill try` runs: in its argument, in a file, or in a job.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { EarlierOutputs } from '../../core/items/earlier-outputs.ts';
 import { toRow } from '../../engine/items/add-items.ts';
 import { readRowAt } from '../../ingest/read-row-at.ts';
 import { checkParams } from '../../pipeline/check-params.ts';
+import { firstPhaseOf } from '../../pipeline/phase-place.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { phaseIndex } from '../../testing/run-fixture.ts';
@@ -31,7 +33,7 @@ export interface ChosenRow {
   input: string;
   params: Record<string, unknown>;
   seq: number;
-  start: { phase: number; previous: string | null };
+  start: { phase: number; outputs: EarlierOutputs };
 }
 
 export async function chooseRow(
@@ -50,10 +52,11 @@ export async function chooseRow(
       'expected a row to try',
       `Give it as JSON, as a file, or as a row of a job: rowmill try <pipeline> '{"sku":"A-1"}', rowmill try <pipeline> rows.csv --row 17, or rowmill try <pipeline> --from <job> --row 17`,
     );
-  const start = { phase: phaseIndex(pipeline, options.phase), previous: givenPrevious(options) };
-  if (start.phase > 0 && start.previous === null)
+  const phase = phaseIndex(pipeline, options.phase);
+  const start = { phase, outputs: givenPrevious(options, phase) };
+  if (phase > firstPhaseOf(pipeline.phases, pipeline.phases[phase]!.kind) && options.previous === undefined)
     throw invalid(
-      `phase ${options.phase} needs the output of phase ${pipeline.phases[start.phase - 1]!.name}`,
+      `phase ${options.phase} needs the output of phase ${pipeline.phases[phase - 1]!.name}`,
       "Give it as JSON: --previous '{…}'. A row of a job (--from) has it stored.",
     );
   const params = await givenParams(pipeline, options);
@@ -100,7 +103,7 @@ async function rowOfJob(pipeline: Pipeline, prefix: string, options: ChooseRowOp
     checkJob(job, pipeline, row);
     return { job, stored: await port.storedRow(job.jobId, seq) };
   });
-  const phase = phaseIndex(pipeline, options.phase);
+  const phase = options.phase === undefined ? stored.startPhase : phaseIndex(pipeline, options.phase);
   return {
     origin: {
       kind: 'job',
@@ -115,7 +118,10 @@ async function rowOfJob(pipeline: Pipeline, prefix: string, options: ChooseRowOp
     seq,
     start: {
       phase,
-      previous: givenPrevious(options) ?? storedPrevious(pipeline, phase, { job, stored, row }),
+      outputs: {
+        ...storedOutputs(pipeline, phase, { job, stored, row }, options.previous !== undefined),
+        ...givenPrevious(options, phase),
+      },
     },
   };
 }
@@ -134,31 +140,34 @@ export function noSuchRow(jobId: string, row: number, itemCount: number): Rowmil
   });
 }
 
-/** The newest output of the phase before, if it was computed from the row's present input. */
-function storedPrevious(
+/** The newest outputs of the phases before that were computed from the row's present input. */
+function storedOutputs(
   { phases }: Pipeline,
   phase: number,
   { job, stored, row }: { job: ShownJob; stored: StoredRow; row: number },
-): string | null {
-  if (phase === 0) return null;
+  hasPrevious: boolean,
+): EarlierOutputs {
+  const outputs: Record<number, string> = {};
+  const stages = stored.stages.toSorted((a, b) => a.generation - b.generation);
+  for (const { phase: at, generation, output } of stages) {
+    const index = phases.findIndex(({ name }) => name === job.phases[at]);
+    if (index >= 0 && index < phase && generation >= stored.inputSince)
+      outputs[index] = JSON.stringify(output);
+  }
+  if (phase === stored.startPhase || hasPrevious || outputs[phase - 1] !== undefined) return outputs;
   const before = phases[phase - 1]!.name;
-  const index = job.phases.indexOf(before);
-  const outputs = stored.stages
-    .filter((stage) => stage.phase === index && stage.generation >= stored.inputSince)
-    .sort((a, b) => b.generation - a.generation);
-  if (outputs[0]) return JSON.stringify(outputs[0].output);
   throw invalid(
     `row ${row} of job ${job.jobId} has no stored output of phase ${before}${stored.inputSince > 0 ? ' since its input was edited' : ''}`,
     `Start at an earlier phase, or give the output of ${before} as JSON: --previous '{…}'`,
   );
 }
 
-function givenPrevious({ previous, phase }: ChooseRowOptions): string | null {
-  if (previous === undefined) return null;
-  if (phase === undefined)
+function givenPrevious({ previous, phase: name }: ChooseRowOptions, phase: number): EarlierOutputs {
+  if (previous === undefined) return {};
+  if (name === undefined)
     throw invalid('expected --phase with --previous', 'Name the phase that gets this output: --phase <name>');
   try {
-    return JSON.stringify(JSON.parse(previous));
+    return { [phase - 1]: JSON.stringify(JSON.parse(previous)) };
   } catch (cause) {
     throw invalid(
       `--previous is not valid JSON: ${(cause as Error).message}`,

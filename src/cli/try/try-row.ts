@@ -3,9 +3,11 @@
 import { describe } from '../../core/errors/classify-error.ts';
 import { addFailure, NO_FAILURES, strategyOf } from '../../core/errors/failure-counts.ts';
 import { describeThrown, type ThrownError } from '../../core/errors/thrown-error.ts';
+import { claimedOutputs, type EarlierOutputs } from '../../core/items/earlier-outputs.ts';
 import type { Failure, ItemStatus } from '../../core/items/outcome.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { phasePlace } from '../../pipeline/phase-place.ts';
 import { phaseRetryPolicy } from '../../pipeline/phase-retry-policy.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
@@ -30,8 +32,8 @@ export interface TryRowOptions {
   params: Readonly<Record<string, unknown>>;
   /** Position of the row, from 0, for `context.seq`. */
   seq: number;
-  /** Phase to start at, and the output of the phase before as JSON. */
-  start: { phase: number; previous: string | null };
+  /** Phase to start at, and the outputs of the phases before. */
+  start: { phase: number; outputs: EarlierOutputs };
   settings: Settings;
   blobs: PoolServices['blobs'];
   /** Stop after the first failed attempt instead of waiting for the next. */
@@ -108,7 +110,7 @@ class RowTry {
 
   async run(): Promise<RowTrace> {
     const { once, start, observer } = this.#options;
-    let { phase, previous } = start;
+    let { phase, outputs } = start;
     let attempt = 0;
     let failures = NO_FAILURES;
     this.#pools[phase]!.open();
@@ -116,7 +118,7 @@ class RowTry {
       const call = this.#open(phase, attempt, failures);
       observer?.started?.(call);
       const outcome = await Promise.race([
-        this.#call(this.#claim(phase, attempt, failures, previous)),
+        this.#call(this.#claim(phase, attempt, failures, outputs)),
         this.#options.crashed.then((error) => ({ kind: 'crashed' as const, error })),
       ]);
       if (outcome.kind === 'crashed') {
@@ -128,7 +130,8 @@ class RowTry {
       observer?.ended?.(call);
       if (outcome.kind === 'terminal') return this.#trace(outcome.status, outcome);
       if (outcome.kind === 'advance') {
-        [phase, previous, attempt, failures] = [phase + 1, outcome.json, 0, NO_FAILURES];
+        outputs = { ...outputs, [phase]: outcome.json! };
+        [phase, attempt, failures] = [phase + 1, 0, NO_FAILURES];
         this.#pools[phase]!.open();
         continue;
       }
@@ -146,8 +149,9 @@ class RowTry {
     await Promise.all(this.#pools.map((pool) => pool.close()));
   }
 
-  #claim(phase: number, attempt: number, failures: string, previous: string | null): Claim {
-    const { seq, input, params } = this.#options;
+  #claim(phase: number, attempt: number, failures: string, outputs: EarlierOutputs): Claim {
+    const { seq, input, params, pipeline } = this.#options;
+    const { readsOutputs } = phasePlace(pipeline, phase);
     return {
       jobId: this.#jobId,
       spanId: 0,
@@ -160,7 +164,7 @@ class RowTry {
       priority: 0,
       itemCount: 1,
       ranges: [[seq, seq + 1]],
-      items: [{ seq, input, previous }],
+      items: [{ seq, input, ...claimedOutputs(outputs, phase, readsOutputs) }],
       owner: { ownerId: 'try', weight: 1, maxInFlight: null },
       budget: null,
       itemCosts: null,

@@ -41,7 +41,7 @@ export interface ClaimContext {
 export async function claimWork(
   context: ClaimContext,
   work: ClaimableWork,
-  asked: { maxItems: number; leaseMs: number },
+  asked: { maxItems: number; leaseMs: number; readsOutputs?: boolean },
 ): Promise<Claim | null> {
   const { claims, control, workerId } = context;
   const { jobId, phase, suspect: suspects, alone, hasEdits } = work;

@@ -17,6 +17,8 @@ export interface EmittedChild {
   columns: readonly string[];
   summary: string;
   priority: number;
+  /** Index of the phase it starts at. */
+  phase: number;
 }
 
 /** The number of items of the job, whose row is locked now; null if the batch emits nothing. */
@@ -25,7 +27,7 @@ export async function lockForChildren(tx: Transaction, batch: FlushBatch): Promi
   return emits ? lockJobForChildren(tx, batch.jobId) : null;
 }
 
-/** Emitted items start at the first phase. */
+/** Emitted items start at the first phase of their kind. */
 export async function storeChildren(
   tx: Transaction,
   jobId: string,
@@ -34,6 +36,6 @@ export async function storeChildren(
   { emitMaxDepth: maxDepth, emitMaxItems: maxItems }: Settings,
 ): Promise<NewSpan[]> {
   const { ranges } = await insertChildren(tx, jobId, itemCount, children, { maxDepth, maxItems });
-  const fresh = { phase: 0, delayMs: 0, attempt: 0, failures: NO_FAILURES, crashes: 0 };
-  return ranges.map(({ priority, from, to }) => ({ ...fresh, priority, items: [[from, to]] }));
+  const fresh = { delayMs: 0, attempt: 0, failures: NO_FAILURES, crashes: 0 };
+  return ranges.map(({ priority, phase, from, to }) => ({ ...fresh, phase, priority, items: [[from, to]] }));
 }

@@ -139,7 +139,8 @@ export class ClaimLoops {
     let claim: Claim | null;
     demand.noteIncoming(work.owner.ownerId, asked);
     try {
-      claim = await claimWork(context, work, { maxItems: asked, leaseMs });
+      const { readsOutputs } = pool.options.runtime;
+      claim = await claimWork(context, work, { maxItems: asked, leaseMs, readsOutputs });
     } finally {
       demand.noteIncoming(work.owner.ownerId, -asked);
     }

@@ -48,6 +48,8 @@ function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
     pipeline,
     phase: pipeline.phases[phaseIndex]!,
     isLastPhase: true,
+    readsOutputs: false,
+    schema: pipeline.input,
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
@@ -71,7 +73,12 @@ function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
 
 async function runAll(): Promise<string[]> {
   for (const [i, pool] of pools.entries()) {
-    const items = Array.from({ length: ITEMS }, (_, seq) => ({ seq, input: '{}', previous: null }));
+    const items = Array.from({ length: ITEMS }, (_, seq) => ({
+      seq,
+      input: '{}',
+      previous: null,
+      outputs: null,
+    }));
     const owner = { ownerId: 'owner', weight: 1, maxInFlight: null };
     const claim = {
       jobId: 'job',

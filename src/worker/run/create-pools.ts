@@ -3,6 +3,7 @@ import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import { availableParallelism } from 'node:os';
 import { type LearnedTimes, restoreTimes } from '../../core/jobs/learned-times.ts';
 
+import { phasePlace } from '../../pipeline/phase-place.ts';
 import { phaseRetryPolicy } from '../../pipeline/phase-retry-policy.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { WorkerLimits } from '../admission/worker-limits.ts';
@@ -45,7 +46,7 @@ function createPool(
   const runtime: PhaseRuntime = {
     pipeline,
     phase,
-    isLastPhase: phaseIndex === pipeline.phases.length - 1,
+    ...phasePlace(pipeline, phaseIndex),
     retryPolicy: phaseRetryPolicy(settings, phase, pipeline.strategies),
     resultMaxBytes: settings.resultMaxBytes,
     columns,

@@ -4,13 +4,41 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { summarize } from '../../core/items/input-summary.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
 import type { EmittedChild } from '../../engine/flush/store-children.ts';
+import { firstPhaseOf } from '../../pipeline/phase-place.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+
+interface GivenRow {
+  key: unknown;
+  input: unknown;
+  priority?: unknown;
+  kind?: unknown;
+}
 
 /** An index entry holds about 2,700 bytes. */
 const MAX_KEY_BYTES = 2000;
 const MAX_CHILD_BYTES = 16 * 1024 * 1024;
 const MAX_SUMMARY_LENGTH = 250;
 
-export function emittedChild(key: unknown, input: unknown, priority: unknown): EmittedChild {
+/** `given`: the arguments of the call, `(key, input, options)` or `({ kind, key, input, priority })`. */
+export function emittedRow(
+  { name, phases, kinds }: Pick<Pipeline, 'name' | 'phases' | 'kinds'>,
+  given: readonly unknown[],
+  usualPriority: number,
+): EmittedChild {
+  const [first, input, options] = given as [unknown, unknown, { priority?: unknown } | undefined];
+  if (typeof first !== 'object' || first === null)
+    return emittedChild(first, input, options?.priority ?? usualPriority);
+  const { kind, key, input: own, priority = usualPriority } = first as GivenRow;
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) {
+    const known = Object.keys(kinds).join(', ') || 'it has none';
+    throw invalid(
+      `expected the kind of an emitted item to be a kind of pipeline ${name} (${known}), got ${printable(String(kind))}`,
+    );
+  }
+  return emittedChild(key, own, priority, firstPhaseOf(phases, kind));
+}
+
+export function emittedChild(key: unknown, input: unknown, priority: unknown, phase = 0): EmittedChild {
   if (typeof key !== 'string' || key.trim() === '' || Buffer.byteLength(key) > MAX_KEY_BYTES)
     throw invalid(`expected the key of an emitted item to be text of 1 to ${MAX_KEY_BYTES} bytes`);
   if (input === null || typeof input !== 'object' || Array.isArray(input))
@@ -28,6 +56,7 @@ export function emittedChild(key: unknown, input: unknown, priority: unknown): E
     columns: Object.keys(input).map((name) => toStorableText(name, MAX_KEY_BYTES)),
     summary: toStorableText(summarize(Object.values(input)), MAX_SUMMARY_LENGTH),
     priority: priority as number,
+    phase,
   };
 }
 

@@ -2,6 +2,7 @@
 // time through the same steps as the main thread. It sends back only the recorded outcome.
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import { schemaOf } from '../../pipeline/phase-place.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -51,6 +52,7 @@ async function loadRuntime(): Promise<PhaseRuntime> {
     ...data.shared,
     pipeline,
     phase,
+    schema: schemaOf(pipeline, phase),
     columns: new ResultColumns(data.maxColumns),
     ...(data.tellsThrown && { onThrown: (thrown) => tell({ kind: 'thrown', thrown }) }),
   };

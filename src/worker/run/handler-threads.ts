@@ -21,7 +21,7 @@ export interface HandlerThreadData {
   version: string | null;
   phase: string;
   /** The parts of the phase's runtime that can be cloned into a thread. */
-  shared: Omit<PhaseRuntime, 'pipeline' | 'phase' | 'columns' | 'onThrown'>;
+  shared: Omit<PhaseRuntime, 'pipeline' | 'phase' | 'schema' | 'columns' | 'onThrown'>;
   /** The thread sends the errors of the handler, for `onThrown` of the runtime. */
   tellsThrown: boolean;
   maxColumns: number;
@@ -119,7 +119,7 @@ export class HandlerThreads {
 
   #startThread(): void {
     const { runtime, maxColumns, blobStore } = this.#options;
-    const { pipeline, phase, columns: _, onThrown, ...shared } = runtime;
+    const { pipeline, phase, schema: _, columns: __, onThrown, ...shared } = runtime;
     const data: HandlerThreadData = {
       module: this.#module,
       pipeline: pipeline.name,

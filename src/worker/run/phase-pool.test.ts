@@ -89,6 +89,8 @@ function openPool(
     pipeline,
     phase: pipeline.phases[0]!,
     isLastPhase: true,
+    readsOutputs: false,
+    schema: pipeline.input,
     retryPolicy: options.retryPolicy ?? defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
     jitter: () => 0.5,
     resultMaxBytes: 1000,
@@ -137,7 +139,7 @@ function openPool(
 }
 
 function leaseOf(seqs: number[], jobId = 'job'): Lease {
-  const items = seqs.map((seq) => ({ seq, input: '{}', previous: null }));
+  const items = seqs.map((seq) => ({ seq, input: '{}', previous: null, outputs: null }));
   const owner = { ownerId: 'owner', weight: 1, maxInFlight: null };
   const claim = {
     jobId,

@@ -50,13 +50,20 @@ function runNow(run: AnyPhase['run'], options: RunOptions = {}): RecordedOutcome
     pipeline,
     phase: pipeline.phases[0]!,
     isLastPhase: options.isLastPhase ?? true,
+    readsOutputs: false,
+    schema: pipeline.input,
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: options.strategies ? 3 : 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
     limits: { emitMaxPerItem: 3, logMaxLines: 100, logMaxBytes: 10_000 },
   };
   const shared = { log: silentLogger, blobs, runtime };
-  const item = new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared);
+  const item = new RunningItem(
+    lease,
+    { seq: 7, input: '{"n": 5}', previous: null, outputs: null },
+    0,
+    shared,
+  );
   let now: RecordedOutcome | null = null;
   const later = new Promise<RecordedOutcome>((resolve) => {
     runItem(runtime, item, (_, outcome) => {

@@ -3,6 +3,7 @@
 import { classifyError } from '../../core/errors/classify-error.ts';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import type { LogLimits } from '../../core/items/log-lines.ts';
+import { canMerge, mergeOutputs } from '../../core/items/earlier-outputs.ts';
 import { isError, isVerdict } from '../../core/items/outcome.ts';
 import { toStorableJson } from '../../core/items/storable-json.ts';
 import type { RetryPolicy } from '../../core/retries/retry-policy.ts';
@@ -10,6 +11,7 @@ import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
+import type { PhasePlace } from '../../pipeline/phase-place.ts';
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import type { ResultColumns } from '../flush/result-columns.ts';
 import { columnsOf, itemOutcome, withGains } from './item-outcome.ts';
@@ -17,10 +19,9 @@ import { classify, failureOf, recordFailure, recordRefusal } from './record-fail
 import { recordVerdict } from './record-verdict.ts';
 import type { RunningItem } from './running-item.ts';
 
-export interface PhaseRuntime {
+export interface PhaseRuntime extends PhasePlace {
   pipeline: Pipeline;
   phase: Phase;
-  isLastPhase: boolean;
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
   columns: ResultColumns;
@@ -54,7 +55,7 @@ export function runItem(runtime: PhaseRuntime, item: RunningItem, settle: Settle
 
 export function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
   const input: unknown = item.parsed ?? JSON.parse(item.claimed.input);
-  const schema = runtime.pipeline.input;
+  const { schema } = runtime;
   return schema === undefined ? { ok: true, input } : checkInput(schema, input);
 }
 
@@ -100,9 +101,28 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   if (isError(value)) return recordThrown(runtime, item, value);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  if (!runtime.isLastPhase)
-    return withGains(item, itemOutcome(item, 'advance', 'DONE', stored.json, null, 0));
-  const done = itemOutcome(item, 'terminal', 'DONE', stored.json, null, 0);
+  if (runtime.pipeline.result === 'merge') return recordMerged(runtime, item, stored.json);
+  return recordJson(runtime, item, stored.json, value);
+}
+
+function recordJson(runtime: PhaseRuntime, item: RunningItem, json: string, value: unknown): RecordedOutcome {
+  if (!runtime.isLastPhase) return withGains(item, itemOutcome(item, 'advance', 'DONE', json, null, 0));
+  const done = itemOutcome(item, 'terminal', 'DONE', json, null, 0);
   done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
+}
+
+/** Every output is stored as it is. The last one is merged with those before. */
+function recordMerged(runtime: PhaseRuntime, item: RunningItem, json: string): RecordedOutcome {
+  const { pipeline, phase, isLastPhase, resultMaxBytes } = runtime;
+  const output: unknown = JSON.parse(json);
+  if (!canMerge(output)) {
+    const reason = `expected phase ${phase.name} to return an object, because pipeline ${pipeline.name} merges results`;
+    return recordFailure(runtime, item, failureOf('permanent', reason));
+  }
+  if (!isLastPhase) return recordJson(runtime, item, json, output);
+  const merged = mergeOutputs(item.claimed.outputs, output);
+  const stored = toStorableJson(merged, resultMaxBytes, pipeline.unstorable);
+  if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
+  return recordJson(runtime, item, stored.json, merged);
 }

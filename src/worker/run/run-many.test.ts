@@ -43,6 +43,8 @@ async function callWith(runMany_: unknown, options: CallOptions = {}): Promise<R
     pipeline,
     phase: pipeline.phases[0]!,
     isLastPhase: true,
+    readsOutputs: false,
+    schema: pipeline.input,
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
@@ -53,7 +55,7 @@ async function callWith(runMany_: unknown, options: CallOptions = {}): Promise<R
     const failures = attempt === 0 ? '' : `overloaded=${attempt}`;
     const claim = { jobId: 'job', generation: 1, phase: 0, attempt, failures };
     const lease = { claim } as unknown as Lease;
-    const claimed = { seq: at, input: JSON.stringify(input), previous: null };
+    const claimed = { seq: at, input: JSON.stringify(input), previous: null, outputs: null };
     return new BatchedItem(lease, claimed, 0, { log: silentLogger, blobs, runtime });
   });
   const outcomes: RecordedOutcome[] = [];

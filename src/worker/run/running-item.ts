@@ -5,12 +5,14 @@ import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
+import { previousOf } from '../../core/items/earlier-outputs.ts';
 import { type LogLimits, LogLines } from '../../core/items/log-lines.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { EmittedChild } from '../../engine/flush/store-children.ts';
 import type { ItemContext } from '../../pipeline/item-context.ts';
 import type { ItemLog } from '../../pipeline/item-log.ts';
+import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { openStored } from '../../platform/blob-store/image-copies.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -20,12 +22,13 @@ import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
 import { createItemLog } from './create-item-log.ts';
 import type { TimedCall } from './deadline-queue.ts';
-import { emittedChild } from './emitted-child.ts';
+import { emittedRow } from './emitted-child.ts';
 
 /** Services that all items of a pool share. */
 export interface ItemServices {
   runtime: {
-    pipeline: { strategies: readonly string[]; counters: readonly Counter[] };
+    pipeline: Pick<Pipeline, 'name' | 'phases' | 'kinds' | 'strategies' | 'counters'>;
+    phase: Phase;
     limits: { emitMaxPerItem: number } & LogLimits;
   };
   log: Logger;
@@ -55,6 +58,7 @@ export class RunningItem implements ItemContext, TimedCall {
   /** The error that failed the call; null: it threw none. */
   thrown: ThrownError | null = null;
   readonly #shared: ItemServices;
+  #outputs: Record<string, unknown> | null = null;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
   #log: ItemLog | null = null;
@@ -91,7 +95,27 @@ export class RunningItem implements ItemContext, TimedCall {
   }
 
   get previous(): unknown {
-    return this.claimed.previous === null ? undefined : JSON.parse(this.claimed.previous);
+    return previousOf(this.claimed, this.lease.claim.phase);
+  }
+
+  get outputs(): Readonly<Record<string, unknown>> {
+    this.#outputs ??= this.#readOutputs();
+    return this.#outputs;
+  }
+
+  #readOutputs(): Record<string, unknown> {
+    const { phase: index } = this.lease.claim;
+    const { pipeline, phase } = this.#shared.runtime;
+    if (!phase.withOutputs)
+      throw new RowmillError(
+        'PIPELINE_INVALID',
+        `phase ${phase.name} of pipeline ${pipeline.name} uses context.outputs without withOutputs: true`,
+        { hint: 'Add withOutputs: true to the phase.' },
+      );
+    const { outputs } = this.claimed;
+    const byIndex = outputs === null ? {} : (JSON.parse(outputs) as Record<string, unknown>);
+    const named = Object.entries(byIndex).filter(([at]) => Number(at) < index);
+    return Object.fromEntries(named.map(([at, output]) => [pipeline.phases[Number(at)]!.name, output]));
   }
 
   get idempotencyKey(): string {
@@ -112,8 +136,9 @@ export class RunningItem implements ItemContext, TimedCall {
 
   // Getters that return closures, not methods: handlers destructure the context.
   get emit(): ItemContext['emit'] {
-    return (key, input, options = {}) => {
-      const { emitMaxPerItem } = this.#shared.runtime.limits;
+    return (...given: unknown[]) => {
+      const { pipeline, limits } = this.#shared.runtime;
+      const { emitMaxPerItem } = limits;
       this.emitted ??= [];
       if (this.emitted.length >= emitMaxPerItem) {
         throw new RowmillError(
@@ -121,7 +146,7 @@ export class RunningItem implements ItemContext, TimedCall {
           `expected one call to emit at most ${emitMaxPerItem} items (emitMaxPerItem)`,
         );
       }
-      this.emitted.push(emittedChild(key, input, options.priority ?? this.lease.claim.priority));
+      this.emitted.push(emittedRow(pipeline, given, this.lease.claim.priority));
     };
   }
 

@@ -10,15 +10,16 @@ const LOCK_JOB: Statement = {
 };
 
 // Skips keys that the job already has, duplicates, items beyond the maximum depth and items over the limit. Items are
-// numbered by priority, so that each priority is one range of seqs. One lookup by key per child: items_by_key,
+// numbered by priority and phase, so that each pair is one range of seqs. start_phase is null for the first phase, as it
+// is for rows of files. One lookup by key per child: items_by_key,
 // items_pkey.
 const INSERT_CHILDREN: Statement = {
   name: 'insert-children',
   text: `
     with wanted as materialized (
-      select w.item_key, w.input, w.bytes, w.summary, w.parent_seq, w.priority, w.o, p.depth
-      from unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::bigint[], $7::smallint[]) with ordinality
-        as w(item_key, input, bytes, summary, parent_seq, priority, o)
+      select w.item_key, w.input, w.bytes, w.summary, w.parent_seq, w.priority, w.start_phase, w.o, p.depth
+      from unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::bigint[], $7::smallint[], $11::smallint[]) with ordinality
+        as w(item_key, input, bytes, summary, parent_seq, priority, start_phase, o)
       cross join lateral (select depth from items p where p.job_id = $1 and p.seq = w.parent_seq limit 1) p
     ),
     fresh as materialized (
@@ -29,21 +30,22 @@ const INSERT_CHILDREN: Statement = {
       order by w.item_key, w.o
     ),
     numbered as materialized (
-      select f.*, $8::bigint - 1 + row_number() over (order by f.priority desc, f.o) as seq from fresh f
-      order by f.priority desc, f.o
+      select f.*, $8::bigint - 1 + row_number() over (order by f.priority desc, f.start_phase, f.o) as seq from fresh f
+      order by f.priority desc, f.start_phase, f.o
       limit greatest(0, $10::bigint)
     ),
     added as (
-      insert into items (job_id, seq, input_bytes, input, item_key, summary, parent_seq, depth)
-      select $1, n.seq, n.bytes, n.input::jsonb, n.item_key, n.summary, n.parent_seq, n.depth + 1 from numbered n
+      insert into items (job_id, seq, input_bytes, input, item_key, summary, parent_seq, depth, start_phase)
+      select $1, n.seq, n.bytes, n.input::jsonb, n.item_key, n.summary, n.parent_seq, n.depth + 1, nullif(n.start_phase, 0)
+      from numbered n
     )
-    select n.priority, min(n.seq), max(n.seq) + 1,
+    select n.priority, n.start_phase, min(n.seq), max(n.seq) + 1,
       (select count(*) filter (where w.depth >= $9::int) from wanted w),
       (select count(*) from fresh) - (select count(*) from numbered)
     from numbered n
-    group by n.priority
+    group by n.priority, n.start_phase
     union all
-    select null, null, null, (select count(*) filter (where w.depth >= $9::int) from wanted w), (select count(*) from fresh)
+    select null, null, null, null, (select count(*) filter (where w.depth >= $9::int) from wanted w), (select count(*) from fresh)
     where not exists (select 1 from numbered)`,
 };
 
@@ -51,7 +53,7 @@ const COUNT_CHILDREN: Statement = {
   name: 'count-children',
   text: `
     update jobs
-    set item_count = item_count + $2, input_columns = ${withNewColumns('$6::jsonb')},
+    set item_count = item_count + $2, has_kinds = has_kinds or $7::boolean, input_columns = ${withNewColumns('$6::jsonb')},
         ingest_report = ingest_report || jsonb_build_object(
           'emitted', coalesce((ingest_report ->> 'emitted')::bigint, 0) + $2::bigint,
           'repeated', coalesce((ingest_report ->> 'repeated')::bigint, 0) + $3::bigint,
@@ -69,11 +71,13 @@ export interface NewChild {
   summary: string;
   parentSeq: number;
   priority: number;
+  /** Index of the phase it starts at. */
+  phase: number;
 }
 
 export interface InsertedChildren {
-  /** One range of seqs per priority. */
-  ranges: { priority: number; from: number; to: number }[];
+  /** One range of seqs per priority and phase. */
+  ranges: { priority: number; phase: number; from: number; to: number }[];
 }
 
 /** Returns the number of items, which is also the next seq; null if there is no such job. */
@@ -101,16 +105,20 @@ export async function insertChildren(
     itemCount,
     bounds.maxDepth,
     bounds.maxItems - itemCount,
+    children.map((child) => child.phase),
   ]);
   const ranges = rows
-    .filter((row) => row[1] !== null)
-    .map((row) => ({ priority: row[0] as number, from: row[1] as number, to: row[2] as number }));
+    .filter((row) => row[2] !== null)
+    .map(
+      ([priority, phase, from, to]) => ({ priority, phase, from, to }) as InsertedChildren['ranges'][number],
+    );
   const added = ranges.reduce((sum, range) => sum + range.to - range.from, 0);
-  const tooDeep = (rows[0]?.[3] as number | undefined) ?? 0;
-  const tooMany = (rows[0]?.[4] as number | undefined) ?? 0;
+  const tooDeep = (rows[0]?.[4] as number | undefined) ?? 0;
+  const tooMany = (rows[0]?.[5] as number | undefined) ?? 0;
   const repeated = children.length - added - tooDeep - tooMany;
   const names = new Set(children.flatMap((child) => child.columns));
   const columns = JSON.stringify([...names].map((name) => ({ key: name, header: name })));
-  await db.run(COUNT_CHILDREN, [jobId, added, repeated, tooDeep, tooMany, columns]);
+  const hasKinds = ranges.some(({ phase }) => phase > 0);
+  await db.run(COUNT_CHILDREN, [jobId, added, repeated, tooDeep, tooMany, columns, hasKinds]);
   return { ranges };
 }

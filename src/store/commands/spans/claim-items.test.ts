@@ -75,7 +75,7 @@ describe('a claim on a large span', () => {
       ranges: [[0, 10]],
     });
     expect(made.items).toEqual(
-      Array.from({ length: 10 }, (_, n) => ({ seq: n, input: `{"n": ${n}}`, previous: null })),
+      Array.from({ length: 10 }, (_, n) => ({ seq: n, input: `{"n": ${n}}`, previous: null, outputs: null })),
     );
     expect(made.spanId).not.toBe(ids[0]);
     expect(await spansOf(jobId)).toEqual([
@@ -302,6 +302,26 @@ describe('claimable work', () => {
     expect(await claimed(jobId)).toBe('{[0,3)}');
   });
 
+  it('includes the newest outputs of all earlier phases if they are wanted, and counts their bytes', async () => {
+    const jobId = await jobWithItems(context, { items: 3, phases: ['first', 'second', 'third'] });
+    await replaceSpans(database, jobId, [{ items: '{[0,3)}', phase: 2, generation: 2 }]);
+    await database.query(
+      `insert into stage_outputs (job_id, seq, generation, phase, output_bytes, output)
+       select $1, seq, generation, phase, 1000, case when phase = 1 then to_jsonb(generation) end
+       from generate_series(0, 1) as seq, generate_series(1, 3) as generation, generate_series(0, 2) as phase`,
+      [jobId],
+    );
+    const made = (await claim(jobId, { phase: 2, readsOutputs: true, maxBytes: 3000 }))!;
+    expect(made.items.map(({ seq, previous, outputs }) => [seq, previous, JSON.parse(outputs!)])).toEqual([
+      [0, null, { 0: null, 1: 2 }],
+      [1, null, { 0: null, 1: 2 }],
+    ]);
+    await replaceSpans(database, jobId, [{ items: '{[2,3)}', phase: 2 }]);
+    expect(await claim(jobId, { phase: 2, readsOutputs: true, hasEdits: false })).toMatchObject({
+      items: [{ seq: 2, previous: null, outputs: '{}' }],
+    });
+  });
+
   it('is empty for a job that does not exist', async () => {
     expect(await claim('00000000-0000-4000-8000-000000000000')).toBeNull();
   });
@@ -432,21 +452,29 @@ describe('the plan of a claim', () => {
   };
 
   for (const [when, prepare] of Object.entries(statistics)) {
-    it.each([0, 1])(`reads only the claimed rows with statistics ${when}: phase %d`, async (phase) => {
-      await prepare();
-      const plan = await explain(claimRequest(jobId, { phase, maxItems: 200, maxBytes: 16_777_216 }));
-      for (const table of phase === 0 ? ['items'] : ['items', 'stage_outputs']) {
-        const scans = [...nodes(plan)].filter((node) => node['Relation Name'] === table);
-        expect(scans.length).toBeGreaterThan(0);
-        for (const scan of scans) {
-          expect(scan['Node Type']).toMatch(/^Index/);
-          const read =
-            scan['Actual Rows'] +
-            (scan['Rows Removed by Filter'] ?? 0) +
-            (scan['Rows Removed by Index Recheck'] ?? 0);
-          expect(read * scan['Actual Loops']).toBeLessThanOrEqual(200);
+    it.each([
+      [0, false],
+      [1, false],
+      [1, true],
+    ])(
+      `reads only the claimed rows with statistics ${when}: phase %d, all outputs: %s`,
+      async (phase, readsOutputs) => {
+        await prepare();
+        const bounds = { maxItems: 200, maxBytes: 16_777_216 };
+        const plan = await explain(claimRequest(jobId, { phase, readsOutputs, ...bounds }));
+        for (const table of phase === 0 ? ['items'] : ['items', 'stage_outputs']) {
+          const scans = [...nodes(plan)].filter((node) => node['Relation Name'] === table);
+          expect(scans.length).toBeGreaterThan(0);
+          for (const scan of scans) {
+            expect(scan['Node Type']).toMatch(/^Index/);
+            const read =
+              scan['Actual Rows'] +
+              (scan['Rows Removed by Filter'] ?? 0) +
+              (scan['Rows Removed by Index Recheck'] ?? 0);
+            expect(read * scan['Actual Loops']).toBeLessThanOrEqual(200);
+          }
         }
-      }
-    });
+      },
+    );
   }
 });

@@ -3,7 +3,7 @@ import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 import { fromNow, SPAN_LEASE } from '../../lease.ts';
-import { type ClaimedItem, inputLines, parseInputLines } from './claimed-inputs.ts';
+import { type ClaimedItem, inputLines, parseInputLines, type ReadOutputs } from './claimed-inputs.ts';
 
 // Suspects whose next crash would be final are claimed apart from other suspects: $9 selects one group or the
 // other.
@@ -25,7 +25,7 @@ const LIKE_HEAD = `s.job_id = $1 and s.phase = $2 and ${WANTED} and s.ready_at <
 // worker that does not know about the edits yet claims nothing.
 //
 // Index: spans_waiting, then items_pkey. Locks: waiting spans of one job, always in queue order.
-const claimText = (withPrevious: boolean, withEdits: boolean): string => `
+const claimText = (reads: ReadOutputs, withEdits: boolean): string => `
     with recursive
     -- Priorities of the waiting spans, highest first: one index lookup each, and only as many as needed. A scan in
     -- queue order would read every retry that is not ready before it reached the next priority.
@@ -156,14 +156,20 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     )
     select coalesce((select span_id from in_place), (select span_id from added)) as "spanId",
            l.generation, l.attempt, l.failures, l.crashes, l.priority, l.item_count as "itemCount", l.items::text as ranges,
-           (${inputLines(withPrevious, withEdits)}
+           (${inputLines(reads, withEdits)}
            ) as lines
     from lease l`;
 
-const CLAIM_FIRST_PHASE: Statement = { name: 'claim-first-phase', text: claimText(false, false) };
-const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimText(true, false) };
-const CLAIM_FIRST_EDITED: Statement = { name: 'claim-first-edited', text: claimText(false, true) };
-const CLAIM_LATER_EDITED: Statement = { name: 'claim-later-edited', text: claimText(true, true) };
+const CLAIM: Record<ReadOutputs, Statement> = {
+  none: { name: 'claim-first-phase', text: claimText('none', false) },
+  previous: { name: 'claim-later-phase', text: claimText('previous', false) },
+  all: { name: 'claim-with-outputs', text: claimText('all', false) },
+};
+const CLAIM_EDITED: Record<ReadOutputs, Statement> = {
+  none: { name: 'claim-first-edited', text: claimText('none', true) },
+  previous: { name: 'claim-later-edited', text: claimText('previous', true) },
+  all: { name: 'claim-edited-with-outputs', text: claimText('all', true) },
+};
 
 export interface ClaimRequest {
   jobId: string;
@@ -179,6 +185,8 @@ export interface ClaimRequest {
   alone?: boolean | null;
   /** True if the job has items with an edited input. */
   hasEdits?: boolean;
+  /** Reads the outputs of all earlier phases, not only that of the one before. */
+  readsOutputs?: boolean;
 }
 
 /** A lease, and as many of its items as fit into the byte limit. */
@@ -205,13 +213,12 @@ type LeaseRow = Omit<ClaimedSpan, 'jobId' | 'phase' | 'token' | 'ranges' | 'item
 /** Returns null if there is nothing to claim now. */
 export async function claimItems(db: Executor, request: ClaimRequest): Promise<ClaimedSpan | null> {
   const { jobId, phase, token, suspects = false, alone = null, hasEdits } = request;
-  const [first, later] = hasEdits
-    ? [CLAIM_FIRST_EDITED, CLAIM_LATER_EDITED]
-    : [CLAIM_FIRST_PHASE, CLAIM_LATER_PHASE];
+  const reads = phase === 0 ? 'none' : request.readsOutputs ? 'all' : 'previous';
   const { maxItems, maxBytes, workerId, leaseMs } = request;
   const values = [jobId, phase, maxItems, maxBytes, workerId, token, leaseMs, suspects, alone];
-  const { rows } = await db.run<LeaseRow>(phase === 0 ? first : later, values);
+  const { rows } = await db.run<LeaseRow>((hasEdits ? CLAIM_EDITED : CLAIM)[reads], values);
   if (!rows[0]) return null;
   const { ranges, lines, ...lease } = rows[0];
-  return { jobId, phase, token, ...lease, ranges: parseRanges(ranges), items: parseInputLines(lines ?? '') };
+  const items = parseInputLines(lines ?? '', reads);
+  return { jobId, phase, token, ...lease, ranges: parseRanges(ranges), items };
 }

@@ -11,7 +11,8 @@ import { endedLater, newestBetween, newestOf, resultsOf } from '../../views/resu
 // the same order as by flushes and cancellations.
 //
 // Start phase of an item: the first phase if it succeeded, the phase it failed in if it failed, or phase $8 for all.
-// If the output of the previous phase is missing or older than the item's input, it starts at the first phase.
+// If the output of the previous phase is missing or older than the item's input, it starts at the first phase. For an
+// emitted item of another kind that is the first phase of its kind; jobs without kinds skip the lookup.
 //
 // An item that was not found continues with the next strategy of its pipeline: `tried` counts how often it was not
 // found at that phase with this input, and the span carries the count (core/errors/failure-counts). Jobs without
@@ -77,6 +78,9 @@ const reopenText = (candidates: string): string => `${judgedFrom(candidates, '$1
     rotating as materialized (
       select exists (select from error_groups g where g.job_id = $1 and g.error_class = 'not_found') as has
     ),
+    kinds as materialized (
+      select has_kinds as has from jobs where job_id = $1
+    ),
     taken as materialized (
       select j.*, p.start_phase,
         case when (select has from rotating) then (
@@ -90,17 +94,21 @@ const reopenText = (candidates: string): string => `${judgedFrom(candidates, '$1
              ) else 0 end as tried
       from judged j
       cross join lateral (
-        select coalesce($8::smallint, case when j.status in ('DONE', 'SKIPPED') then 0 else j.phase end) as phase
+        select case when (select has from kinds) then coalesce(
+                 (select i.start_phase from items i where i.job_id = $1 and i.seq = j.seq limit 1), 0) else 0 end as phase
+      ) f
+      cross join lateral (
+        select coalesce($8::smallint, case when j.status in ('DONE', 'SKIPPED') then f.phase else j.phase end) as phase
       ) w
       cross join lateral (
         select coalesce((select max(e.generation) from item_edits e where e.job_id = $1 and e.seq = j.seq), 0) as generation
       ) e
       cross join lateral (
-        select case when w.phase > 0 and exists (
+        select case when w.phase > f.phase and exists (
                select from stage_outputs o
                where o.job_id = $1 and o.seq = j.seq and o.phase = w.phase - 1 and o.generation >= e.generation
              ) then w.phase
-             else 0 end as start_phase
+             else f.phase end as start_phase
       ) p
       where not j.is_permanent and not j.is_exhausted
     ),

@@ -15,7 +15,7 @@ const READ_ITEM: Statement = {
   name: 'read-item',
   text: `
     select i.seq, coalesce(e.input, i.input) as input, i.input as original_input, coalesce(e.summary, i.summary) as summary,
-      i.parent_seq, i.depth,
+      i.parent_seq, i.depth, coalesce(i.start_phase, 0)::int as start_phase,
       r.status, r.phase, r.attempt, r.error_class, r.error, r.generation, r.handler_ms, r.cost, r.finished_at, r.result,
       s.status as now, s.locked_by, s.ready_at
     from items i
@@ -53,6 +53,8 @@ export interface StoredItem {
   summary: string | null;
   parent_seq: number | null;
   depth: number;
+  /** First phase of its kind. */
+  start_phase: number;
   status: ItemStatus | null;
   phase: number | null;
   attempt: number | null;
