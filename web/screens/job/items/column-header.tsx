@@ -1,7 +1,7 @@
 // The header of a column: its name, an options menu and a resize handle that also takes arrow keys.
 import { ArrowLeft, ArrowRight, EyeOff, MoreVertical, Pin, PinOff } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
+import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef } from 'react';
 import { menuItemClass, menuPlace } from '../../../components/menu.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import { type ArrangedColumn, MAX_WIDTH_PX, MIN_WIDTH_PX } from './column-layout.ts';
@@ -15,27 +15,35 @@ export interface ColumnActions {
 
 export interface ColumnHeaderProps {
   column: ArrangedColumn;
-  /** Left edge of a pinned column. Null: not pinned. */
-  leftPx: number | null;
+  place: CSSProperties | undefined;
+  /** Number of the column in the table, from 1. */
+  columnIndex: number;
   actions: ColumnActions;
 }
 
 const STEP_PX = 16;
 
-export function ColumnHeader({ column, leftPx, actions }: ColumnHeaderProps) {
-  const { columnId, title, isPinned, group } = column;
+export function ColumnHeader({ column, place, columnIndex, actions }: ColumnHeaderProps) {
+  const { columnId, title, isPinned, isNumeric, group } = column;
   return (
     <div
       role="columnheader"
       className={classNames(
         'group/head relative flex items-center bg-sunken pl-2.5 font-medium',
-        leftPx !== null && 'sticky z-10',
+        isPinned && 'sticky z-10',
       )}
-      style={leftPx === null ? undefined : { left: leftPx }}
+      aria-colindex={columnIndex}
+      style={place}
       title={group === 'Row' ? title : `${title} (${group.toLowerCase()})`}
     >
       {isPinned && <Pin size={12} aria-hidden className="mr-1 shrink-0" />}
-      <span className={classNames('min-w-0 flex-1 truncate', group === 'Result' && 'text-accent')}>
+      <span
+        className={classNames(
+          'min-w-0 flex-1 truncate',
+          group === 'Result' && 'text-accent',
+          isNumeric && 'text-right',
+        )}
+      >
         {title}
       </span>
       <DropdownMenu.Root modal={false}>

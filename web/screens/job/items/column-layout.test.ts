@@ -25,13 +25,13 @@ const shown = (layout = USUAL_LAYOUT) =>
   arrangeColumns(columns, layout)
     .filter(({ isShown }) => isShown)
     .map(({ columnId }) => columnId);
-const USUAL = ['status', 'input:sku', 'input:price', 'result:price', 'result:currency', 'error'];
+const USUAL = ['status', 'input:sku', 'result:price', 'result:currency', 'error', 'input:price'];
 
 describe('columns of the grid', () => {
   test('are those of the file and of the result, named as in exports', () => {
     expect(shown()).toEqual(USUAL);
     const named = columns.filter(({ group }) => group !== 'Row').map(({ exported }) => exported);
-    expect(named).toEqual(['SKU', 'price', 'result_price', 'currency']);
+    expect(named).toEqual(['SKU', 'result_price', 'currency', 'error', 'price']);
   });
 
   test('hold what exports hold, always as text', () => {
@@ -40,7 +40,7 @@ describe('columns of the grid', () => {
       result: { price: null, currency: { code: 'EUR' } },
       status: 'DONE',
     } as unknown as Item;
-    const texts = columns.slice(1, 5).map(({ text }) => text(item));
+    const texts = [1, 5, 2, 3].map((at) => columns[at]!).map(({ text }) => text(item));
     expect(texts).toEqual(['<script>', '5', '', '{"code":"EUR"}']);
   });
 
@@ -56,25 +56,33 @@ describe('columns of the grid', () => {
   const shownOf = (columns: ReturnType<typeof wide>, group: string) =>
     columns.filter((column) => column.group === group && column.isShown).length;
 
-  test.each([
-    [10, 3, 10],
-    [21, 3, 21],
-    [24, 1, 23],
-    [300, 4, 20],
-    [300, 0, 24],
-    [300, 40, 6],
-  ])('of a file of %i and a result of %i columns show all of the result', (file, result, shownFile) => {
-    const columns = wide(file, result);
-    expect(shownOf(columns, 'Result')).toBe(result);
-    expect(shownOf(columns, 'File')).toBe(shownFile);
-    expect(columns.find(({ columnId }) => columnId === 'error')!.isShown).toBe(true);
+  test('are all shown and exported, however wide the file is', () => {
+    const columns = wide(300, 40);
+    expect(shownOf(columns, 'Input')).toBe(300);
+    // The error is part of the result.
+    expect(shownOf(columns, 'Result')).toBe(41);
+    expect(columns.filter(({ isExported }) => isExported).length).toBe(342);
   });
 
-  test('are exported with those that a wide file hides, without those that the user hid', () => {
-    const hidden = showColumn(showColumn(USUAL_LAYOUT, 'input:c299', false), 'result:r0', false);
-    const names = wide(300, 2, hidden).flatMap(({ isExported, exported }) => (isExported ? [exported] : []));
-    const file = Array.from({ length: 299 }, (_, at) => `c${at}`);
-    expect(names).toEqual(['status', ...file, 'r1', 'error']);
+  test('have results beside the column that identifies the row, and errors before them where all rows failed', () => {
+    const file = {
+      format: null,
+      columns: [
+        { key: 'a', header: 'a' },
+        { key: 'b', header: 'b' },
+      ],
+      resultColumns: ['r'],
+    };
+    const ids = (errorsFirst: boolean) =>
+      gridColumns({ ...file, errorsFirst }).map(({ columnId }) => columnId);
+    expect(ids(false).slice(0, 5)).toEqual(['status', 'input:a', 'result:r', 'error', 'input:b']);
+    expect(ids(true).slice(0, 5)).toEqual(['status', 'input:a', 'error', 'result:r', 'input:b']);
+  });
+
+  test('are exported without those that the user hid', () => {
+    const hidden = showColumn(showColumn(USUAL_LAYOUT, 'input:c2', false), 'result:r0', false);
+    const names = wide(4, 2, hidden).flatMap(({ isExported, exported }) => (isExported ? [exported] : []));
+    expect(names).toEqual(['status', 'c0', 'r1', 'error', 'c1', 'c3']);
   });
 });
 
@@ -83,10 +91,10 @@ describe('an arrangement of columns', () => {
     const layout = showColumn(showColumn(USUAL_LAYOUT, 'input:sku', false), 'attempts', true);
     expect(shown(layout)).toEqual([
       'status',
-      'input:price',
       'result:price',
       'result:currency',
       'error',
+      'input:price',
       'attempts',
     ]);
   });
@@ -120,8 +128,8 @@ describe('an arrangement of columns', () => {
     expect(shown(moved)).toEqual([
       'status',
       'error',
-      'input:sku',
       'input:price',
+      'input:sku',
       'result:price',
       'result:currency',
     ]);

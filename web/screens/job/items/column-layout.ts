@@ -1,5 +1,6 @@
 // The user's arrangement of columns: visibility, order, width and pinning. Stored per pipeline, because its jobs share
 // columns; new columns appear at their default place.
+import { type ColumnSizes, NO_SIZES } from './column-sizes.ts';
 import type { GridColumn } from './grid-columns.ts';
 
 export interface ColumnLayout {
@@ -18,20 +19,25 @@ export const MAX_WIDTH_PX = 1200;
 export interface ArrangedColumn extends GridColumn {
   isShown: boolean;
   isPinned: boolean;
-  /** Part of a download of the view. Includes columns hidden only because the file is wide. */
+  /** Its values are numbers: they are aligned to the right. */
+  isNumeric: boolean;
+  /** Part of an export of the view. */
   isExported: boolean;
 }
 
 /** All columns in the order of the layout, pinned ones first. */
-export function arrangeColumns(columns: readonly GridColumn[], layout: ColumnLayout): ArrangedColumn[] {
+export function arrangeColumns(
+  columns: readonly GridColumn[],
+  layout: ColumnLayout,
+  sizes: ColumnSizes = NO_SIZES,
+): ArrangedColumn[] {
   const arranged = inOrder(columns, layout.order).map((column) => ({
     ...column,
-    widthPx: layout.widths[column.columnId] ?? column.widthPx,
+    widthPx: layout.widths[column.columnId] ?? sizes.get(column.columnId)?.widthPx ?? column.widthPx,
+    isNumeric: sizes.get(column.columnId)?.isNumeric ?? false,
     isShown: layout.shown[column.columnId] ?? column.isUsual,
     isPinned: layout.pinned.includes(column.columnId),
-    isExported:
-      column.exported !== null &&
-      (layout.shown[column.columnId] ?? (column.isUsual || column.group === 'File')),
+    isExported: column.exported !== null && (layout.shown[column.columnId] ?? column.isUsual),
   }));
   return [...arranged.filter(({ isPinned }) => isPinned), ...arranged.filter(({ isPinned }) => !isPinned)];
 }

@@ -9,6 +9,7 @@ import { menuPlace } from '../../../components/menu.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import type { ColumnActions } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
+import { scrollHeight, visibleRows } from './visible-rows.ts';
 
 export interface ColumnsMenuProps {
   /** All columns, in order. */
@@ -47,12 +48,7 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
               onChange={(event) => setSought(event.target.value)}
             />
           </div>
-          <ul className="min-h-0 flex-1 overflow-auto p-1" aria-label="Columns" tabIndex={0}>
-            {listed.map((column) => (
-              <ColumnLine key={column.columnId} column={column} actions={actions} />
-            ))}
-            {listed.length === 0 && <li className="p-2 text-muted">No matching columns</li>}
-          </ul>
+          <ColumnList listed={listed} actions={actions} />
           <div className="flex justify-end border-t border-line p-2">
             <Button size="small" kind="quiet" onClick={onReset}>
               Reset
@@ -64,12 +60,63 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
   );
 }
 
+const LINE_PX = 32;
+const LIST_PX = 384;
+const OVERSCAN = 6;
+
+/** Only the lines in view are in the document: a file may have thousands of columns. */
+function ColumnList({ listed, actions }: { listed: readonly ArrangedColumn[]; actions: ColumnActions }) {
+  const [scrollTop, setScrollTop] = useState(0);
+  const count = listed.length;
+  const view = { count, rowPx: LINE_PX, viewPx: LIST_PX, scrollTop, overscan: OVERSCAN };
+  const { first, end } = visibleRows(view);
+  return (
+    <div
+      tabIndex={0}
+      role="group"
+      aria-label="Columns"
+      className="min-h-0 flex-1 overflow-auto p-1"
+      style={{ maxHeight: LIST_PX }}
+      onScroll={(event) => setScrollTop(event.currentTarget.scrollTop)}
+    >
+      <ul
+        style={{ height: scrollHeight(count, LINE_PX), paddingTop: first * LINE_PX }}
+        className="box-border"
+      >
+        {listed.slice(first, end).map((column, at) => (
+          <ColumnLine
+            key={column.columnId}
+            column={column}
+            actions={actions}
+            place={first + at + 1}
+            count={count}
+          />
+        ))}
+      </ul>
+      {count === 0 && <p className="p-2 text-muted">No matching columns</p>}
+    </div>
+  );
+}
+
 const smallClass = 'rounded p-1 text-muted hover:bg-line hover:text-text';
 
-function ColumnLine({ column, actions }: { column: ArrangedColumn; actions: ColumnActions }) {
+interface ColumnLineProps {
+  column: ArrangedColumn;
+  actions: ColumnActions;
+  /** Its number in the list, from 1. */
+  place: number;
+  count: number;
+}
+
+function ColumnLine({ column, actions, place, count }: ColumnLineProps) {
   const { columnId, title, group, isShown, isPinned } = column;
   return (
-    <li className="flex items-center gap-0.5 rounded px-2 py-1 hover:bg-sunken">
+    <li
+      aria-posinset={place}
+      aria-setsize={count}
+      className="flex items-center gap-0.5 rounded px-2 py-1 hover:bg-sunken"
+      style={{ height: LINE_PX }}
+    >
       <CheckField
         className="min-w-0 flex-1"
         label={

@@ -64,8 +64,5 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
 function columnWords(exported: readonly ArrangedColumn[], areNamed: boolean): string {
   if (!areNamed)
     return 'Includes all columns in file order (too many to keep your arrangement) and filtered rows.';
-  const count = formatCount(exported.length);
-  const hidden = exported.filter(({ isShown }) => !isShown).length;
-  if (hidden === 0) return `Includes the ${count} visible columns and filtered rows.`;
-  return `Includes ${count} columns (${formatCount(hidden)} of them don't fit in this view) and filtered rows.`;
+  return `Includes the ${formatCount(exported.length)} visible columns and filtered rows.`;
 }

@@ -1,4 +1,5 @@
-// The columns of the grid, with the names and values of the exports.
+// The columns of the grid, with the names and values of the exports. Results and errors are beside the column that
+// identifies the row; the rest of the input follows.
 
 import { imageKeys } from '../../../../src/contract/image-keys.ts';
 import {
@@ -14,7 +15,7 @@ export interface GridColumn {
   /** Stable across the jobs of a pipeline. */
   columnId: string;
   title: string;
-  group: 'File' | 'Result' | 'Row';
+  group: 'Input' | 'Result' | 'Row';
   /** Name in exports. Null: not exported. */
   exported: string | null;
   /** Visible by default. */
@@ -25,29 +26,33 @@ export interface GridColumn {
   isImage?: boolean;
 }
 
-/** Number of columns visible by default. All result columns are; file columns get the rest. */
-const USUAL_COLUMNS = 24;
-/** File columns visible however many result columns there are: they identify the row. */
-const LEAST_FILE_COLUMNS = 6;
-
 export interface ColumnedJob extends Pick<Job, 'columns' | 'resultColumns'> {
   /** Format of the input file. Null: the rows did not come from a file. */
   format: string | null;
+  /** The view has only rows without a result: errors come before results. */
+  errorsFirst?: boolean;
 }
 
 export function gridColumns(job: ColumnedJob): GridColumn[] {
   const named = exportColumns({ input: job.columns, result: job.resultColumns, hasMore: false });
-  const fileColumns = Math.max(LEAST_FILE_COLUMNS, USUAL_COLUMNS - job.resultColumns.length);
-  const columns = named.map(({ header, source }, at): GridColumn => {
+  const columns = named.map(({ header, source }): GridColumn => {
     const column = columnOf(source);
-    const isUsual = column.isUsual && (source.from !== 'input' || at < fileColumns);
-    return { ...column, title: column.group === 'Row' ? column.title : header, exported: header, isUsual };
+    const isNamed = source.from === 'input' || source.from === 'result';
+    return { ...column, title: isNamed ? header : column.title, exported: header };
   });
-  const [status] = columns.splice(
-    columns.findIndex(({ columnId }) => columnId === 'status'),
-    1,
-  );
-  return [status!, ...imageColumn(job), ...columns, ...UNEXPORTED];
+  const of = (match: (column: GridColumn) => boolean): GridColumn[] => columns.filter(match);
+  const [key, ...input] = of(({ group }) => group === 'Input');
+  const results = of(({ columnId }) => columnId.startsWith('result:'));
+  const errors = of(({ columnId }) => columnId === 'error');
+  return [
+    ...of(({ columnId }) => columnId === 'status'),
+    ...imageColumn(job),
+    ...(key ? [key] : []),
+    ...(job.errorsFirst ? [...errors, ...results] : [...results, ...errors]),
+    ...input,
+    ...of(({ columnId }) => columnId === 'attempts'),
+    ...UNEXPORTED,
+  ];
 }
 
 function imageColumn({ columns, format }: ColumnedJob): GridColumn[] {
@@ -76,7 +81,7 @@ function columnOf(source: CellSource): Unnamed {
       return {
         columnId: `input:${source.key}`,
         title: source.key,
-        group: 'File',
+        group: 'Input',
         isUsual: true,
         widthPx: 170,
         text: ({ input }) => fieldText(input, source.key),
@@ -92,7 +97,7 @@ function columnOf(source: CellSource): Unnamed {
       };
     case 'error':
       return {
-        ...row,
+        group: 'Result',
         columnId: 'error',
         title: 'Error',
         isUsual: true,

@@ -17,6 +17,12 @@ export function itemFilter({ statuses, search, phase, errorGroup }: JobSearch): 
   };
 }
 
+/** The filter selects only rows that have an error instead of a result. */
+export function hasOnlyErrors({ statuses, errorGroup }: ItemFilter): boolean {
+  if (errorGroup !== undefined) return true;
+  return statuses?.split(',').every((status) => status === 'ERROR' || status === 'NOT_FOUND') ?? false;
+}
+
 /** Columns of an export. Undefined: all, in file order. */
 export interface ExportColumns {
   columns?: string;

@@ -14,12 +14,14 @@ import { checkBoxClass } from '../../../components/check-field.tsx';
 import type { Item } from '../../../lib/job.ts';
 import { type ColumnActions, ColumnHeader } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
-import { CHOICE_PX, ItemRow, NUMBER_PX, ROW_PX, type RowShape } from './item-row.tsx';
+import { GridBands } from './grid-bands.tsx';
+import { cellPlace, ItemRow, type RowShape } from './item-row.tsx';
 import type { RowPages } from './row-pages.ts';
 import { isSelected, type RowSelection, select, seqsBetween } from './row-selection.ts';
+import { BAND_PX, CHOICE_PX, HEAD_PX, ROW_PX } from './row-sizes.ts';
+import { columnsBetween, seeColumns } from './seen-columns.ts';
 import { scrollHeight, scrollScale, scrollTopOf, type VisibleRows, visibleRows } from './visible-rows.ts';
 
-const HEAD_PX = 36;
 const OVERSCAN = 12;
 /** Height of the window that is never rows, at least. */
 const OUTSIDE_PX = 200;
@@ -44,7 +46,7 @@ export function ItemGrid(props: ItemGridProps) {
   // While a filter search runs, one extra row represents the rest.
   const count = pages.count + (pages.hasMore && !pages.isHalted ? 1 : 0);
   const seen = useSeenRows(scroller, count, goTo);
-  const shape = useRowShape(jobId, columns);
+  const shape = useRowShape(jobId, columns, useSeenColumns(scroller, columns));
   const anchor = useRef<number | null>(null);
   const { version } = pages;
 
@@ -84,11 +86,12 @@ export function ItemGrid(props: ItemGridProps) {
         Press Enter to move into the rows, arrow keys to move, Enter to open.
       </p>
       <div role="rowgroup" className="sticky top-0 z-20 w-max min-w-full">
+        <GridBands shape={shape} />
         <div
           role="row"
           aria-rowindex={1}
           className="grid border-b border-line bg-sunken text-[13px] text-muted"
-          style={{ gridTemplateColumns: shape.template, height: HEAD_PX }}
+          style={{ gridTemplateColumns: shape.template, height: HEAD_PX - BAND_PX }}
         >
           <div role="columnheader" className="sticky left-0 z-10 flex items-center justify-center bg-sunken">
             <input
@@ -116,11 +119,12 @@ export function ItemGrid(props: ItemGridProps) {
           >
             Row
           </div>
-          {columns.map((column, at) => (
+          {shape.columns.map((column, at) => (
             <ColumnHeader
               key={column.columnId}
               column={column}
-              leftPx={shape.lefts[at] ?? null}
+              place={cellPlace(shape, at)}
+              columnIndex={shape.places[at]! + 3}
               actions={actions}
             />
           ))}
@@ -221,19 +225,38 @@ function useWantedRows(pages: RowPages<Item>, { first, end }: VisibleRows, versi
   );
 }
 
-function useRowShape(jobId: string, columns: readonly ArrangedColumn[]): RowShape {
-  return useMemo(() => {
-    let left = CHOICE_PX + NUMBER_PX;
-    const lefts = columns.map(({ isPinned, widthPx }) => {
-      if (!isPinned) return null;
-      left += widthPx;
-      return left - widthPx;
-    });
-    const widths = columns.map(({ widthPx }, at) =>
-      at === columns.length - 1 ? `minmax(${widthPx}px, 1fr)` : `${widthPx}px`,
-    );
-    return { jobId, columns, lefts, template: `${CHOICE_PX}px ${NUMBER_PX}px ${widths.join(' ')}` };
-  }, [jobId, columns]);
+function useRowShape(
+  jobId: string,
+  columns: readonly ArrangedColumn[],
+  { first, end }: { first: number; end: number },
+): RowShape {
+  return useMemo(() => ({ jobId, ...seeColumns(columns, { first, end }) }), [jobId, columns, first, end]);
+}
+
+/** The columns in view. The first guess is the width of the window. */
+function useSeenColumns(
+  scroller: React.RefObject<HTMLDivElement | null>,
+  columns: readonly ArrangedColumn[],
+): { first: number; end: number } {
+  const [view, setView] = useState({ left: 0, px: innerWidth });
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const look = () => {
+      const next = { left: element.scrollLeft, px: element.clientWidth };
+      setView((before) => {
+        const [a, b] = [before, next].map(({ left, px }) => columnsBetween(columns, left, px));
+        return a!.first === b!.first && a!.end === b!.end ? before : next;
+      });
+    };
+    const sizes = new ResizeObserver(look);
+    sizes.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener('scroll', look);
+    };
+  }, [scroller, columns]);
+  return columnsBetween(columns, view.left, view.px);
 }
 
 function useSeenRows(

@@ -7,17 +7,11 @@ import type { Item } from '../../../lib/job.ts';
 import { Thumbnail } from '../thumbnail.tsx';
 import { CellValue } from './cell-value.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
+import { CHOICE_PX, ROW_PX } from './row-sizes.ts';
+import type { SeenColumns } from './seen-columns.ts';
 
-export const ROW_PX = 36;
-export const CHOICE_PX = 40;
-export const NUMBER_PX = 84;
-
-export interface RowShape {
+export interface RowShape extends SeenColumns<ArrangedColumn> {
   jobId: string;
-  columns: readonly ArrangedColumn[];
-  /** Left edge of each pinned column. Null: not pinned. */
-  lefts: readonly (number | null)[];
-  template: string;
 }
 
 export interface ItemRowProps {
@@ -35,7 +29,7 @@ const cellClass = 'truncate bg-inherit px-2.5';
 
 export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
   const { place, item, shape, isSelected, isFixed, isOpen, onSelect, onOpen } = props;
-  const { columns, lefts, template } = shape;
+  const { columns, template } = shape;
   const open = (event: MouseEvent<HTMLDivElement>) => {
     const isControl = (event.target as HTMLElement).closest('a, button, input, label') !== null;
     if (item && !isControl && getSelection()?.isCollapsed !== false) onOpen(item.seq);
@@ -87,14 +81,18 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         )}
       </div>
       {columns.map((column, at) => {
-        const left = lefts[at] ?? null;
         const text = item ? column.text(item) : '';
         return (
           <div
             key={column.columnId}
             role="cell"
-            className={classNames(cellClass, left !== null && 'sticky z-[5] border-r border-line')}
-            style={left === null ? undefined : { left }}
+            aria-colindex={shape.places[at]! + 3}
+            className={classNames(
+              cellClass,
+              column.isPinned && 'sticky z-[5] border-r border-line',
+              column.isNumeric && 'text-right tabular-nums',
+            )}
+            style={cellPlace(shape, at)}
             title={text}
           >
             {!item ? (
@@ -114,6 +112,16 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
     </div>
   );
 });
+
+/** A pinned cell stays at its edge; the first cell in view comes behind the space for the columns before it. */
+export function cellPlace(
+  { lefts, columns, firstLine }: RowShape,
+  at: number,
+): { left: number } | { gridColumnStart: number } | undefined {
+  const left = lefts[at] ?? null;
+  if (left !== null) return { left };
+  return at === 0 || columns[at - 1]!.isPinned ? { gridColumnStart: firstLine } : undefined;
+}
 
 function Shape() {
   return (

@@ -12,13 +12,14 @@ import type { Item, Job } from '../../../lib/job.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import { ColumnsMenu } from './columns-menu.tsx';
 import { ExportMenu } from './export-menu.tsx';
-import { itemFilter } from './item-filter.ts';
+import { hasOnlyErrors, itemFilter } from './item-filter.ts';
 import { ItemGrid } from './item-grid.tsx';
 import type { RowPages } from './row-pages.ts';
 import { isNothing, NOTHING, type RowSelection } from './row-selection.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { StatusFilter } from './status-filter.tsx';
 import { useColumnLayout } from './use-column-layout.ts';
+import { useColumnSizes } from './use-column-sizes.ts';
 import { useRowPages } from './use-row-pages.ts';
 
 const TYPING_MS = 300;
@@ -29,7 +30,8 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
   const wanted = JSON.stringify(filter);
   const isFiltered = wanted !== '{}';
   const pages = useRowPages(job, itemCount, filter);
-  const columns = useColumnLayout(job);
+  const sizes = useColumnSizes(job, pages);
+  const columns = useColumnLayout(job, hasOnlyErrors(filter), sizes);
   const [goTo, setGoTo] = useState<{ place: number; count: number } | null>(null);
   // The selection is dropped when the filter changes.
   const [chosen, setChosen] = useState({ wanted, selection: NOTHING });

@@ -14,6 +14,7 @@ import {
   showColumn,
   USUAL_LAYOUT,
 } from './column-layout.ts';
+import type { ColumnSizes } from './column-sizes.ts';
 import { type ColumnedJob, gridColumns } from './grid-columns.ts';
 
 export interface Columns {
@@ -24,13 +25,17 @@ export interface Columns {
   reset: () => void;
 }
 
-export function useColumnLayout({ pipeline, columns, resultColumns, source }: Job): Columns {
+export function useColumnLayout(
+  { pipeline, columns, resultColumns, source }: Job,
+  errorsFirst: boolean,
+  sizes: ColumnSizes,
+): Columns {
   const [layout, setLayout] = useState(() => readLayout(localStorage, pipeline));
   // The job is refetched often; its columns seldom change.
   const format = formatOf(source);
-  const named = JSON.stringify({ columns, resultColumns, format });
+  const named = JSON.stringify({ columns, resultColumns, format, errorsFirst });
   const all = useMemo(() => gridColumns(JSON.parse(named) as ColumnedJob), [named]);
-  const arranged = useMemo(() => arrangeColumns(all, layout), [all, layout]);
+  const arranged = useMemo(() => arrangeColumns(all, layout, sizes), [all, layout, sizes]);
   const change = useCallback(
     (next: (layout: ColumnLayout) => ColumnLayout) =>
       setLayout((before) => {
