@@ -11,9 +11,7 @@ import { RowmillApiError } from '../../client/rowmill-api-error.ts';
 import type { Routes } from '../../contract/routes.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
-import { limitedBy } from '../../core/jobs/limited-by.ts';
 import { ITEM_STATUSES } from '../../core/items/outcome.ts';
-import type { ResourceStatus } from '../../core/limits/resource-status.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
@@ -247,12 +245,7 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
 
   async function look(): Promise<WatchedJob> {
     const [job, errors] = await Promise.all([client.getJob({ jobId }), errorsOf(client, jobId, TOP_ERRORS)]);
-    const limits = job.limits as unknown as ResourceStatus[];
-    return {
-      job: toShownJob(job),
-      errors,
-      limitedBy: limitedBy(limits),
-    };
+    return { job: toShownJob(job), errors };
   }
   async function listen(): Promise<void> {
     const onReconnect = (reason: unknown): void => {
@@ -263,10 +256,10 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
       watched = { ...watched, notice: undefined };
       const { job } = watched;
       if (event.type === 'progress') {
-        const { state, itemCount, counts, cost, workers, generation } = event;
+        const { type: _, counts, ...progress } = event;
         watched = {
           ...watched,
-          job: { ...job, state, itemCount, cost, workers, generation, counts: { ...job.counts, ...counts } },
+          job: toShownJob({ ...job, ...progress, counts: { ...job.counts, ...counts } }),
         };
       } else {
         watched = { ...watched, job: { ...job, state: event.state } };
