@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Database } from '../../dist/platform/database.js';
 import { listRows } from '../../dist/store/views/exports/export-page.js';
 import { readJob } from '../../dist/store/views/jobs/read-job.js';
-import { readPhases } from '../../dist/store/views/jobs/read-phases.js';
+import { readProgressOf } from '../../dist/store/views/jobs/read-live-progress.js';
 
 const PAUSE_MS = 250;
 const PAGE_ROWS = 50;
-const RATE_WINDOW_MS = 60_000;
+const REPORT_MS = 60_000;
 
 export class RowmillReaders {
   readonly #db: Database;
@@ -59,7 +59,7 @@ export class RowmillReaders {
 
   async #readPage(): Promise<void> {
     const job = (await readJob(this.#db, this.#jobId))!;
-    await readPhases(this.#db, this.#jobId, RATE_WINDOW_MS);
+    await readProgressOf(this.#db, this.#jobId, { reportMs: REPORT_MS, silentMs: REPORT_MS });
     const fromSeq = Math.floor(Math.random() * Math.max(1, job.itemCount - PAGE_ROWS));
     await listRows(
       this.#db,

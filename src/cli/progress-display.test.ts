@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
+import type { UnfinishedRows } from '../core/jobs/unfinished-rows.ts';
 import { createProgressDisplay, type ProgressStream } from './progress-display.ts';
 import {
   displayWidth,
@@ -74,9 +75,10 @@ describe('the live block', () => {
     expect(renderProgress(running(), 80, plain)).toEqual([
       'price-lookup   RUNNING   8 workers   job 0199a7c2-77aa',
       `${'█'.repeat(30)}▒${'░'.repeat(42)}  42.3%`,
-      '42,310 of 100,000 rows   812 rows/s   ETA 1m 11s   elapsed 52s',
-      'done 40,100   not found 1,900   failed 310   assigned 64   pending 57,626',
-      'waiting to retry 12',
+      '42,310 of 100,000 rows   812 rows/s over the last 52 s   ETA 1m 05s to 1m 20s',
+      'elapsed 52s',
+      'done 40,100   not found 1,900   failed 310   running 64   waiting for a retry 12',
+      'waiting for a worker 57,614',
       'Errors by group (attempts, phase, example)',
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
@@ -84,12 +86,16 @@ describe('the live block', () => {
   });
 
   it('names the reason for waiting: a retry or a rate limit', () => {
-    const waiting = renderProgress(running({ retrying: 12, limited: 1595 }), 80, plain).join('\n');
-    expect(waiting).toContain('waiting to retry 12   waiting for a rate limit 1,595');
-    expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).toContain(
+    const waiting = renderProgress(
+      running({ unfinished: rowsOf({ retry: 12, rateLimit: 1595 }) }),
+      80,
+      plain,
+    ).join('\n');
+    expect(waiting).toMatch(/waiting for a rate limit 1,595\s+waiting for a retry 12/);
+    expect(renderPlainLine(running({ unfinished: rowsOf({ rateLimit: 1595 }) }))).toContain(
       ', waiting for a rate limit 1,595,',
     );
-    expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).not.toContain('retry');
+    expect(renderPlainLine(running({ unfinished: rowsOf({ rateLimit: 1595 }) }))).not.toContain('retry');
   });
 
   it.each([
@@ -111,9 +117,9 @@ describe('the live block', () => {
       ingested: 12_345,
       counts: {},
       itemsPerSecond: 0,
-      etaMs: null,
+      eta: null,
       errorGroups: [],
-      retrying: 0,
+      unfinished: rowsOf({}),
     });
     const text = renderProgress(snapshot, 80, plain).join('\n');
     expect(text).toContain('12,345 rows read so far');
@@ -251,9 +257,9 @@ describe('the summary', () => {
 });
 
 test('the display names the limit that determines the speed while the job runs', () => {
-  const limitedBy = 'prices (600 calls/s)';
-  expect(renderPlainLine(running({ limitedBy }))).toContain(`, limited by ${limitedBy}`);
-  expect(renderPlainLine(running({ limitedBy, state: 'DONE' }))).not.toContain('limited by');
+  const limitedBy = 'Slowed to 600/s by prices';
+  expect(renderPlainLine(running({ limitedBy }))).toContain(`, ${limitedBy}`);
+  expect(renderPlainLine(running({ limitedBy, state: 'DONE' }))).not.toContain('Slowed');
 });
 
 describe('a rerun', () => {
@@ -442,8 +448,8 @@ describe('without a terminal, the display', () => {
     expect(stream.writes.length).toBeLessThanOrEqual(6);
     expect(stream.text()).not.toContain(ESC);
     expect(stream.writes[0]).toBe(
-      'price-lookup RUNNING 0.0% (0 of 100,000 rows), done 0, failed 0, assigned 0, pending 0, waiting to retry 12, ' +
-        '812 rows/s, ETA 1m 11s, elapsed 52s\n',
+      'price-lookup RUNNING 0.0% (0 of 100,000 rows), done 0, failed 0, running 64, waiting for a retry 12, ' +
+        'waiting for a worker 57,614, 812 rows/s over the last 52 s, ETA 1m 05s to 1m 20s, elapsed 52s\n',
     );
   });
 
@@ -451,7 +457,7 @@ describe('without a terminal, the display', () => {
     const stream = createStream({});
     const display = createProgressDisplay({ stream, isTty: false });
     for (let ms = 0; ms < 10_000; ms += 500) {
-      display.update(running({ elapsedMs: ms, etaMs: 10_000 - ms }));
+      display.update(running({ elapsedMs: ms, eta: { lowMs: 10_000 - ms, highMs: 12_000 - ms } }));
       vi.advanceTimersByTime(500);
     }
     expect(stream.writes).toHaveLength(1);
@@ -489,9 +495,10 @@ function running(changes: SnapshotChanges = {}): ProgressSnapshot {
     state: 'RUNNING',
     total: 100_000,
     ingested: 100_000,
-    retrying: 12,
+    unfinished: rowsOf({ running: 64, retry: 12, worker: 57_614 }),
     itemsPerSecond: 812,
-    etaMs: 71_000,
+    rateWindowMs: 52_000,
+    eta: { lowMs: 65_000, highMs: 80_000 },
     elapsedMs: 52_000,
     workers: 8,
     errorGroups: [
@@ -501,6 +508,10 @@ function running(changes: SnapshotChanges = {}): ProgressSnapshot {
     ...changes,
     counts: { ...none, ...(changes.counts ?? some) },
   };
+}
+
+function rowsOf(parts: Partial<UnfinishedRows>): UnfinishedRows {
+  return { running: 0, queued: 0, rateLimit: 0, retry: 0, budget: 0, worker: 0, approval: 0, ...parts };
 }
 
 function group(changes: Partial<ProgressSnapshot['errorGroups'][number]> = {}) {

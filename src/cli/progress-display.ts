@@ -166,12 +166,11 @@ function changingFacts({
   total,
   ingested,
   counts,
-  retrying,
-  limited,
+  unfinished: { retry, rateLimit },
   workers,
   notice,
 }: ProgressSnapshot): string {
-  return JSON.stringify([state, total, ingested, counts, retrying, limited, workers, notice]);
+  return JSON.stringify([state, total, ingested, counts, retry, rateLimit, workers, notice]);
 }
 
 /**

@@ -5,6 +5,8 @@
  */
 import { stripVTControlCharacters } from 'node:util';
 import { isFinished, type JobState } from '../core/jobs/job-state.ts';
+import { windowWords } from '../core/jobs/recent-rate.ts';
+import { UNFINISHED_PARTS, UNFINISHED_WORDS, type UnfinishedRows } from '../core/jobs/unfinished-rows.ts';
 
 type ProgressStatus = 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED' | 'PENDING' | 'PROCESSING';
 
@@ -28,17 +30,17 @@ export interface ProgressSnapshot {
   counts: Record<ProgressStatus, number>;
   /** For runs after the first: the number of the run, and the rows that finished in it. */
   rerun?: { number: number; ended: number };
-  retrying: number;
-  /** Rows that wait for a rate limit or a budget. */
-  limited?: number;
-  /** Rows on hold after a test run. */
-  held?: number;
+  /** Rows without a result, by what they wait for. */
+  unfinished: UnfinishedRows;
   itemsPerSecond: number;
-  etaMs: number | null;
+  /** Window of that rate. */
+  rateWindowMs: number;
+  /** Time left, as a range; `highMs` is null while rows are still being added. Null: unknown. */
+  eta: { lowMs: number; highMs: number | null } | null;
   elapsedMs: number;
   errorGroups: readonly ProgressErrorGroup[];
   workers?: number;
-  /** The service limit that determines the speed of the job. */
+  /** The sentence that names the service whose limit determines the speed of the job. */
   limitedBy?: string | null;
   notice?: string;
 }
@@ -81,8 +83,8 @@ const STATUSES: readonly { status: ProgressStatus; label: string; style: Style; 
   { status: 'SKIPPED', label: 'skipped', style: 'blue', always: false },
   { status: 'ERROR', label: 'failed', style: 'red', always: true },
   { status: 'CANCELLED', label: 'cancelled', style: 'magenta', always: false },
-  { status: 'PROCESSING', label: 'assigned', style: 'cyan', always: true },
-  { status: 'PENDING', label: 'pending', style: 'dim', always: true },
+  { status: 'PROCESSING', label: 'held by a worker', style: 'cyan', always: true },
+  { status: 'PENDING', label: 'waiting', style: 'dim', always: true },
 ];
 
 /** The label of a status of the API. */
@@ -185,22 +187,30 @@ function positionField(snapshot: ProgressSnapshot): Line {
 function paceFields(snapshot: ProgressSnapshot): Line[] {
   const fields: Line[] = [];
   if (!isOver(snapshot)) {
-    fields.push([[formatRate(snapshot.itemsPerSecond)]]);
-    if (snapshot.etaMs !== null) fields.push([[`ETA ${formatDuration(snapshot.etaMs)}`]]);
+    fields.push([[`${formatRate(snapshot.itemsPerSecond)} ${windowWords(snapshot.rateWindowMs)}`]]);
+    if (snapshot.eta) fields.push([[etaWords(snapshot.eta)]]);
   }
   fields.push([[`elapsed ${formatDuration(snapshot.elapsedMs)}`]]);
-  if (snapshot.limitedBy && !isOver(snapshot)) fields.push([[`limited by ${printable(snapshot.limitedBy)}`]]);
+  if (snapshot.limitedBy && !isOver(snapshot)) fields.push([[printable(snapshot.limitedBy)]]);
   return fields;
 }
 
 function countFields(snapshot: ProgressSnapshot): Line[] {
-  const fields: Line[] = STATUSES.filter(({ status, always }) => always || snapshot.counts[status] > 0).map(
-    ({ status, label, style }) => countField(label, snapshot.counts[status], style),
-  );
-  if (snapshot.retrying > 0) fields.push(countField('waiting to retry', snapshot.retrying, 'yellow'));
-  if (snapshot.limited) fields.push(countField('waiting for a rate limit', snapshot.limited, 'yellow'));
-  if (snapshot.held) fields.push(countField('on hold', snapshot.held, 'yellow'));
-  return fields;
+  const finished = FINISHED_STATUSES.filter(({ status, always }) => always || snapshot.counts[status] > 0);
+  const unfinished = UNFINISHED_PARTS.filter((part) => snapshot.unfinished[part] > 0);
+  return [
+    ...finished.map(({ status, label, style }) => countField(label, snapshot.counts[status], style)),
+    ...unfinished.map((part) =>
+      countField(UNFINISHED_WORDS[part], snapshot.unfinished[part], part === 'running' ? 'cyan' : 'yellow'),
+    ),
+  ];
+}
+
+function etaWords({ lowMs, highMs }: NonNullable<ProgressSnapshot['eta']>): string {
+  const low = formatDuration(lowMs);
+  if (highMs === null) return `ETA at least ${low}`;
+  const high = formatDuration(highMs);
+  return low === high ? `ETA ${low}` : `ETA ${low} to ${high}`;
 }
 
 function countField(label: string, count: number, style: Style): Line {

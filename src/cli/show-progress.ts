@@ -7,8 +7,6 @@ import type { ProgressSnapshot } from './progress-lines.ts';
 import type { JobPort, ShownJob, WatchedJob } from './remote/job-port.ts';
 import type { WorkerOutput } from './worker-output.ts';
 
-const RATE_WINDOW_MS = 5000;
-
 export interface FollowOptions {
   signal: AbortSignal;
   /** If false, only the summary is shown. */
@@ -61,19 +59,12 @@ export function standsStill({ state, sealed, counts, held }: ShownJob): boolean 
 
 function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
   const startedMs = monotonicMs();
-  const window: { atMs: number; ended: number }[] = [];
-  return ({ job, errors, limitedBy }) => {
-    const { counts, jobId, pipeline, state, retrying, limited, held, workers } = job;
-    const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
-    const nowMs = monotonicMs();
-    window.push({ atMs: nowMs, ended });
-    while (window.length > 2 && nowMs - window[0]!.atMs > RATE_WINDOW_MS) window.shift();
-    const first = window[0]!;
-    const itemsPerSecond = nowMs > first.atMs ? ((ended - first.ended) / (nowMs - first.atMs)) * 1000 : 0;
+  return ({ job, errors }) => {
+    const { counts, jobId, pipeline, state, unfinished, workers, eta } = job;
     const total = job.sealed ? job.itemCount : null;
     const runMs = job.startedAt
       ? (job.finishedAt ? Date.parse(job.finishedAt) : wallClockMs()) - Date.parse(job.startedAt)
-      : nowMs - startedMs;
+      : monotonicMs() - startedMs;
     return {
       jobId,
       pipeline,
@@ -81,12 +72,11 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
       total,
       ingested: job.itemCount,
       counts,
-      retrying,
-      limited,
+      unfinished,
       ...(job.generation > 1 && { rerun: { number: job.generation, ended: job.endedThisRun } }),
-      held,
-      itemsPerSecond,
-      etaMs: total === null || itemsPerSecond <= 0 ? null : ((total - ended) / itemsPerSecond) * 1000,
+      itemsPerSecond: job.perSecond,
+      rateWindowMs: job.rateWindowMs,
+      eta: eta && { lowMs: untilMs(eta.low), highMs: eta.high === null ? null : untilMs(eta.high) },
       elapsedMs: Math.max(0, runMs),
       errorGroups: errors.map((group) => ({
         signature: group.signature,
@@ -96,7 +86,11 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
         phase: job.phases[group.phase] ?? String(group.phase),
       })),
       workers,
-      limitedBy,
+      limitedBy: job.waitingBecause.rateLimit ?? null,
     };
   };
+}
+
+function untilMs(time: string): number {
+  return Math.max(0, Date.parse(time) - wallClockMs());
 }

@@ -28,19 +28,7 @@ export async function* followJob(
     // Otherwise the event of the end is still to come.
     endedUntold = isOver && (!wasOpen || missed);
     wasOpen = true;
-    const { state, itemCount, counts, perSecond, rateWindowMs, cost, workers } = job;
-    const progress: ProgressEvent = {
-      jobId,
-      state,
-      generation: job.generation,
-      itemCount,
-      counts,
-      perSecond,
-      rateWindowMs,
-      cost,
-      workers,
-    };
-    return [{ type: 'progress', ...progress }];
+    return [{ type: 'progress', ...progressOf(job) }];
   };
   const onMissed = (): void => {
     missed = true;
@@ -56,4 +44,24 @@ export async function* followJob(
     const isLast = LAST_KINDS.includes(event.kind) && event.generation >= generation;
     if (isLast || event.generation > generation) return;
   }
+}
+
+/** The progress of a job that was read, as an event would carry it. */
+function progressOf(job: Awaited<ReturnType<RouteMethods['getJob']>>): ProgressEvent {
+  const { jobId, state, generation, itemCount, counts, unfinished, perSecond, rateWindowMs } = job;
+  const { eta, etaUnknownBecause, cost, workers } = job;
+  return {
+    jobId,
+    state,
+    generation,
+    itemCount,
+    counts,
+    unfinished,
+    perSecond,
+    rateWindowMs,
+    eta,
+    etaUnknownBecause,
+    cost,
+    workers,
+  };
 }

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from './event-kinds.ts';
 import { defineRoutes } from './route.ts';
+import { eta, unfinishedRows } from './progress.ts';
 import { flag, jobId, jobParams, jobState, json, time } from './values.ts';
 
 export const eventKind = z.enum(EVENT_KINDS);
@@ -44,9 +45,12 @@ export const progressEvent = z
     generation: z.number(),
     itemCount: z.number(),
     counts: z.record(z.string(), z.number()),
+    unfinished: unfinishedRows,
     /** Items completed per second over the last `rateWindowMs`: one minute, or less while the run is younger. */
     perSecond: z.number(),
     rateWindowMs: z.number(),
+    eta,
+    etaUnknownBecause: z.string().nullable(),
     cost: z.number(),
     workers: z.number(),
   })

@@ -1,6 +1,8 @@
 // Jobs as listed and shown, and the routes that create, list, show, change and delete them.
 import { z } from 'zod';
+import { UNFINISHED_PARTS } from '../core/jobs/unfinished-rows.ts';
 import { budget, createdJob, formatOptions, mapping, newJob, preview } from './new-job.ts';
+import { eta, unfinishedRows } from './progress.ts';
 import { defineRoutes } from './route.ts';
 import {
   flag,
@@ -108,11 +110,15 @@ export const job = listedJob
         handlerMs: z.number(),
       }),
     ),
-    /** Estimated completion time, and what the estimate is based on; null if unknown. */
-    eta: z.object({ at: time, basis: z.string() }).nullable(),
+    unfinished: unfinishedRows,
+    /** Why rows wait, by part of `unfinished`, in a sentence for people. */
+    waitingBecause: z.partialRecord(z.enum(UNFINISHED_PARTS), z.string()),
+    eta,
+    etaUnknownBecause: z.string().nullable(),
     /** Resources that the pipeline uses, with their current limits. */
     limits: z.array(z.looseObject({ name: z.string(), key: z.string() })),
-    /** Why rows wait although slots are free. */
+    /** Why rows wait although slots are free: a plain sentence, and the technical reasons behind it. */
+    slowSummary: z.string().nullable(),
     slowBecause: z.string().nullable(),
     /** Time that all runs of a finished job took, without the time between them; null while it runs. */
     runMs: z.number().nullable(),

@@ -8,10 +8,11 @@ import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finalizeIfComplete, leaveToFinalize } from '../engine/jobs/finalize-if-complete.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
+import { createCallReporter } from '../engine/workers/report-calls.ts';
 import { abilityOf } from '../pipeline/define-pipeline.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
-import { waitMs } from '../platform/clock.ts';
+import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { Events } from '../platform/events.ts';
 import { logEvents } from '../platform/log-events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
@@ -39,6 +40,7 @@ import { LeaseKeeper } from './leases/lease-keeper.ts';
 import { Background } from './process/background.ts';
 import { openConnections, type WorkerConnections } from './process/worker-connections.ts';
 import { createOwnServices, createSharedServices } from './process/worker-services.ts';
+import { callsByJob } from './run/calls-by-job.ts';
 import { createPools } from './run/create-pools.ts';
 import type { PhasePool } from './run/phase-pool.ts';
 import { ZombieWatch } from './run/zombie-watch.ts';
@@ -145,6 +147,7 @@ export class RowmillWorker {
     this.#services = [
       ...(only ? [] : createSharedServices(this.#connections, pipelines, signal, log)),
       ...createOwnServices(this.#control, this.#leases, () => this.#register()),
+      createCallReporter(this.#control, this.workerId, () => callsByJob(this.#pools, monotonicMs())),
       this.#limits.service,
     ];
   }

@@ -239,8 +239,7 @@ describe('a job', () => {
     await replaceSpans(database, jobId, [{ items: '{[0,100)}' }, { items: '{[100,400)}', phase: 1 }]);
     await database.query(`insert into workers (worker_id, name, version, pipelines, abilities)
       values (gen_random_uuid(), 'able', '1', '{test}', '[{"pipeline": "test", "version": null, "phases": ["look", "price"]}]')`);
-    // In each of the last 100 seconds, 6 items finished and 4 advanced: 10 steps per second, with 2 * 100 + 300 steps
-    // left.
+    // In each of the last 100 seconds, 6 items finished and 4 advanced. 400 rows are still to finish.
     await database.query(
       `insert into ledger (job_id, entry_id, generation, phase, at, done, advanced)
        select $1, gen_random_uuid(), 1, p, now() - s * interval '1 second', case p when 1 then 60 else 0 end, case p when 0 then 40 else 0 end
@@ -250,7 +249,9 @@ describe('a job', () => {
     const reader = apiReader(url);
     const askedAt = Date.now();
     const { eta, perSecond, rateWindowMs } = await reader.read('getJob', { jobId });
-    expect(eta!.basis).toMatch(/^400 rows left \(500 steps\) at [\d.]+ steps\/s, based on the last 60 s$/);
+    expect(eta!.basis).toBe('400 rows left at the rate over the last 60 s');
+    expect(Date.parse(eta!.low)).toBeLessThanOrEqual(Date.parse(eta!.at));
+    expect(Date.parse(eta!.high!)).toBeGreaterThanOrEqual(Date.parse(eta!.at));
     const inSeconds = (Date.parse(eta!.at) - askedAt) / 1000;
     expect(inSeconds).toBeGreaterThan(45);
     expect(inSeconds).toBeLessThan(300);
@@ -263,8 +264,43 @@ describe('a job', () => {
     await database.query('delete from workers');
     expect(await reader.read('getJob', { jobId })).toMatchObject({
       eta: null,
+      etaUnknownBecause: 'no worker runs this pipeline',
       blockedBecause: 'no worker is running',
     });
+  });
+
+  test('divides its unfinished rows by what they wait for, with the reports of workers', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const jobId = await jobWithItems(context.engine, { items: 100 });
+    await database.query(`update jobs set state = 'RUNNING', sealed_at = now() where job_id = $1`, [jobId]);
+    await replaceSpans(database, jobId, [
+      { items: '{[0,10)}', attempt: 1, readyInMs: 600_000 },
+      { items: '{[10,30)}', attempt: 0, readyInMs: 600_000 },
+      { items: '{[30,50)}' },
+      { items: '{[50,100)}', phase: 0 },
+    ]);
+    await database.query(
+      `update spans set worker_id = gen_random_uuid(), token = gen_random_uuid(), expires_at = now() + interval '1 hour'
+       where job_id = $1 and items = '{[50,100)}'`,
+      [jobId],
+    );
+    const report = (calls: object) =>
+      database.query(
+        `insert into workers (worker_id, name, version, pipelines, calls, calls_at)
+         values (gen_random_uuid(), 'reporting', '1', '{test}', $1, now())`,
+        [JSON.stringify([{ jobId, running: 0, oldestMs: 5, rateLimit: 0, budget: 0, ...calls }])],
+      );
+    const reader = apiReader(url);
+    const rows = async () => (await reader.read('getJob', { jobId })).unfinished;
+    expect(await rows()).toMatchObject({ running: 0, queued: 50, rateLimit: 20, retry: 10, worker: 20 });
+    await report({ running: 12, rateLimit: 8 });
+    expect(await rows()).toMatchObject({ running: 12, queued: 30, rateLimit: 28, retry: 10, worker: 20 });
+    // An old or wrong report changes the parts, never their sum.
+    await report({ running: 400 });
+    const { reportedAt, ...parts } = await rows();
+    expect(parts).toMatchObject({ running: 50, queued: 0, rateLimit: 20 });
+    expect(Object.values(parts).reduce((sum, count) => sum + count, 0)).toBe(100);
+    expect(reportedAt).not.toBeNull();
   });
 
   test('has the reason why rows wait although slots are free', async () => {

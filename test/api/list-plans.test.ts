@@ -15,7 +15,7 @@ import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
 import { jobActivityPage } from '../../src/store/views/jobs/job-activity-page.ts';
 import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
-import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
+import { readProgressOf } from '../../src/store/views/jobs/read-live-progress.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
 import { readErrorGroups } from '../../src/store/views/results/read-error-groups.ts';
 import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
@@ -225,7 +225,7 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['what is pending of all', (db) => pendingPage(db, pending(null))],
   ['jobs of an owner', (db) => jobsPage(db, { ...jobs, owners: ['local'] })],
   ['jobs of all', (db) => jobsPage(db, { ...jobs, owners: null })],
-  ['phases', (db) => readPhases(db, jobId, 60_000)],
+  ['progress', (db) => readProgressOf(db, jobId, { reportMs: 60_000, silentMs: 60_000 })],
   ['timeline', (db) => readTimeline(db, jobId, { fromMs: 0, toMs: 1e12, stepMs: 60_000 })],
   ['generations', (db) => listGenerations(db, jobId)],
   ['activity', (db) => jobActivityPage(db, jobId, null, 51)],

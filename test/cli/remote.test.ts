@@ -93,8 +93,8 @@ describe('lists', () => {
     expect(jobs.stdout).toMatch(
       new RegExp(`^${JOB_ID.slice(0, 8)} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'),
     );
-    expect(items.stdout).toMatch(/^ +4 +DONE +1 +n=4 +n=4$|^4 +DONE +1 +n=4 +n=4$/m);
-    expect(items.stdout).toMatch(/5 +ERROR +1 +n=5 +permanent: no/);
+    expect(items.stdout).toMatch(/^ +5 +DONE +1 +n=4 +n=4$|^5 +DONE +1 +n=4 +n=4$/m);
+    expect(items.stdout).toMatch(/6 +ERROR +1 +n=5 +permanent: no/);
     expect(items.stdout).not.toContain('\u001b');
     expect(items.stderr).toContain('First 2 rows.');
     expect(errors.stdout).toMatch(/2 +5 +only +.* operator +Retry +8 +transient: timed out/);
@@ -120,7 +120,7 @@ describe('lists', () => {
     const { run, json } = at(server.url);
     const { stdout } = await run('status', JOB_ID);
     expect(stdout).toContain(
-      `${JOB_ID}  RUNNING     echo  rows.csv  10 rows: pending 4, assigned 2, done 3, failed 1`,
+      `${JOB_ID}  RUNNING     echo  rows.csv  10 rows: done 3, failed 1, running 1, queued on a worker 1, waiting for a worker 4`,
     );
     expect(stdout).toContain('5 × only: timed out after 30 ms');
     expect(await json('status', shortId)).toMatchObject({
@@ -171,7 +171,7 @@ describe('control', () => {
     const [paused, resumed, again, whole, resource, refused] = await Promise.all([
       json('pause', JOB_ID),
       run('resume', JOB_ID, '--budget', '5'),
-      run('reprocess', JOB_ID, '--rows', '2-3,9', '--include-permanent'),
+      run('reprocess', JOB_ID, '--rows', '3-4,10', '--include-permanent'),
       run('reprocess', JOB_ID, '--all', '--reset-attempts'),
       run('resources', 'set', 'api', '--rate', '5'),
       run('reprocess', JOB_ID, '--max-attempts', '3'),

@@ -18,7 +18,9 @@ function sendLifecycle(reply: ServerResponse, position: number, kind: EventKind,
 
 function sendProgress(reply: ServerResponse, done: number, state: JobState = 'RUNNING'): void {
   const event = { jobId: JOB_ID, state, generation: 1, itemCount: 10, counts: { DONE: done } };
-  const rest = { perSecond: 1, rateWindowMs: 60_000, cost: 0, workers: 1 };
+  const { unfinished } = exampleJob();
+  const pace = { unfinished, perSecond: 1, rateWindowMs: 60_000, eta: null, etaUnknownBecause: null };
+  const rest = { ...pace, cost: 0, workers: 1 };
   reply.write(`event: progress\ndata: ${JSON.stringify(progressEvent.parse({ ...event, ...rest }))}\n\n`);
 }
 

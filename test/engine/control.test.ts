@@ -36,7 +36,7 @@ import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
 import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { releaseUnstarted } from '../../src/store/commands/spans/release-unstarted.ts';
 import { readJob } from '../../src/store/views/jobs/read-job.ts';
-import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
+import { readProgressOf } from '../../src/store/views/jobs/read-live-progress.ts';
 import { readProgress, readSummary } from '../../src/store/views/jobs/read-progress.ts';
 import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';
 import { Lease } from '../../src/worker/leases/lease.ts';
@@ -283,9 +283,9 @@ describe('a trial', () => {
       limited: 4,
       counts: { PENDING: 9 },
     });
-    expect(await readPhases(context.db, jobId, 1000)).toMatchObject([
-      { retrying: 2, limited: 4, waiting: 9 },
-    ]);
+    expect(
+      (await readProgressOf(context.db, jobId, { reportMs: 1000, silentMs: 1000 }))!.phases,
+    ).toMatchObject([{ retrying: 2, limited: 4, waiting: 9 }]);
   });
 
   test('holds no later batches once it was released', async () => {

@@ -21,8 +21,14 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-export function RelativeTime({ at }: { at: string }) {
+/** The current time; renders again every few seconds. */
+export function useNow(): number {
   useSyncExternalStore(subscribe, () => nowMs);
+  return Date.now();
+}
+
+export function RelativeTime({ at }: { at: string }) {
+  const now = useNow();
   return (
     <time
       dateTime={at}
@@ -31,7 +37,7 @@ export function RelativeTime({ at }: { at: string }) {
       }}
       className="whitespace-nowrap"
     >
-      {formatRelative(at, Date.now())}
+      {formatRelative(at, now)}
     </time>
   );
 }

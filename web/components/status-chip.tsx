@@ -25,7 +25,7 @@ const TONES: Record<string, string> = {
 /** Statuses that the page calls something other than the API does. */
 const WORDS: Record<string, string> = {
   ERROR: 'Failed',
-  PROCESSING: 'Assigned',
+  PROCESSING: 'On a worker',
   HELD: 'On hold',
   ACTIVE: 'Enabled',
   DEAD: 'Failed',

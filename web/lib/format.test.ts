@@ -8,18 +8,28 @@ import {
   formatRate,
   formatRelative,
   formatShort,
+  formatTimeLeft,
 } from './format.ts';
 
 describe('numbers for people', () => {
   test.each([
     [0, '0 %'],
-    [0.0004, '<0.1 %'],
-    [0.5, '50.0 %'],
-    [0.99999, '>99.9 %'],
+    [0.0004, '<1 %'],
+    [0.1904, '19 %'],
+    [0.994, '99 %'],
+    [0.99999, '>99 %'],
     [1, '100 %'],
   ])('%d of one is %s: nothing is rounded to done or to nothing', (part, text) => {
     expect(formatPercent(part)).toBe(text);
   });
+
+  test.each([
+    [250_000, 350_000, '4–5 min'],
+    [50_000, 130_000, '50 s – 2 min'],
+    [250_000, 280_000, 'about 4 min'],
+    [250_000, null, 'at least 4 min'],
+    [-3000, 4000, '0–4 s'],
+  ])('%d to %d ms left are %s', (low, high, text) => expect(formatTimeLeft(low, high)).toBe(text));
 
   test.each([
     [0, '0 bytes'],

@@ -34,10 +34,11 @@ export function formatExact(time: string | Date): string {
   return exact.format(new Date(time));
 }
 
+/** Whole per cents. 0 % means none and 100 % means all. */
 export function formatPercent(part: number): string {
-  if (part > 0 && part < 0.001) return '<0.1 %';
-  if (part < 1 && part > 0.999) return '>99.9 %';
-  return `${(part * 100).toFixed(part === 0 || part === 1 ? 0 : 1)} %`;
+  if (part > 0 && part < 0.005) return '<1 %';
+  if (part < 1 && part >= 0.995) return '>99 %';
+  return `${Math.round(part * 100)} %`;
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
@@ -85,6 +86,16 @@ function coarse(ms: number): string {
   ];
   const [size, unit] = steps.find(([step]) => ms >= step) ?? [1000, 's'];
   return `${Math.floor(ms / size)} ${unit}`;
+}
+
+/** Time left as a range: "4–6 min", "50 s – 2 min", "at least 4 min". */
+export function formatTimeLeft(lowMs: number, highMs: number | null): string {
+  const low = coarse(Math.max(0, lowMs));
+  if (highMs === null) return `at least ${low}`;
+  const high = coarse(Math.max(0, highMs));
+  if (low === high) return `about ${high}`;
+  const [count, unit] = low.split(' ');
+  return high.endsWith(` ${unit}`) ? `${count}–${high}` : `${low} – ${high}`;
 }
 
 /** Rates below one per second are shown per minute or hour. Marks of an axis share the unit of the highest. */

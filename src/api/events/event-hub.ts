@@ -2,9 +2,7 @@
 // all of them. A new stream, or one that fell behind, first reads the events it missed from the table and then joins
 // the others.
 
-import type { ProgressEvent } from '../../contract/events.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
-import { recentRate } from '../../core/jobs/recent-rate.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { numberEvents } from '../../engine/jobs/record-change.ts';
@@ -15,6 +13,7 @@ import {
   type StoredJobEvent,
 } from '../../store/views/events/read-job-events.ts';
 import { type LiveProgress, readLiveProgress } from '../../store/views/jobs/read-live-progress.ts';
+import { progressTimes, showLiveProgress } from '../jobs/show-live-progress.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import { CounterWatch } from './counter-watch.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
@@ -140,7 +139,7 @@ export class EventHub {
     }
     const watched = this.#watched();
     if (watched === null) return;
-    const found = await readLiveProgress(db, watched.jobIds, watched.open);
+    const found = await readLiveProgress(db, { ...watched, ...progressTimes(this.#engine.settings) });
     this.#wereOpen = new Set(found.filter(({ state }) => !isFinished(state)).map(({ jobId }) => jobId));
     for (const progress of found) this.#tellProgress(progress);
     const isFound = new Set(found.map(({ jobId }) => jobId));
@@ -180,8 +179,7 @@ export class EventHub {
   }
 
   #tellProgress(live: LiveProgress): void {
-    const { ownerId: _, lastMinute, runningMs, ...rest } = live;
-    const progress: ProgressEvent = { ...rest, ...recentRate(lastMinute, runningMs) };
+    const progress = showLiveProgress(live);
     const text = JSON.stringify(progress);
     for (const stream of this.#live) if (isOf(live, stream)) stream.tellProgress(progress, text);
   }

@@ -3,13 +3,12 @@ import type { z } from 'zod';
 import type { job as jobSchema, listedJob } from '../../contract/jobs.ts';
 import { blockedBecause } from '../../core/claims/ability.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { estimateEnd } from '../../core/jobs/estimate-end.ts';
 import { outcomeSoFar } from '../../core/jobs/job-outcome.ts';
 import { CLAIMABLE_STATES } from '../../core/jobs/job-state.ts';
-import { rateWindowMs, recentRate } from '../../core/jobs/recent-rate.ts';
-import { slowBecause } from '../../core/jobs/slow-because.ts';
+import { recentRate } from '../../core/jobs/recent-rate.ts';
+import { slowBecause, slowSummary } from '../../core/jobs/slow-because.ts';
+import { waitingReasons } from '../../core/jobs/waiting-reasons.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
-import { wallClockMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { readExportColumns } from '../../store/views/exports/read-export-columns.ts';
@@ -18,11 +17,12 @@ import type { ListedJobRow } from '../../store/views/jobs/jobs-page.ts';
 import { listAbilities } from '../../store/views/jobs/list-abilities.ts';
 import { listPressures } from '../../store/views/jobs/list-pressures.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import { type PhaseCounts, readPhases } from '../../store/views/jobs/read-phases.ts';
+import { type PhaseProgress, readProgressOf } from '../../store/views/jobs/read-live-progress.ts';
 import { readRunTime } from '../../store/views/jobs/read-run-time.ts';
 import { readBudgets } from '../../store/views/limits/read-budgets.ts';
 import { countSuspects } from '../../store/views/spans/count-suspects.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
+import { progressTimes, showLiveProgress, sumOf } from './show-live-progress.ts';
 
 type ListedJob = z.infer<typeof listedJob>;
 type ShownJob = z.infer<typeof jobSchema>;
@@ -31,11 +31,6 @@ interface JobReader {
   db: Executor;
   settings: Pick<Settings, 'heartbeatMs'>;
 }
-
-/** Window of the estimate if no row finished within the window of the rate. */
-const LATELY_MS = 5 * 60_000;
-/** Missed heartbeats after which a worker counts as gone. */
-const SILENT_BEATS = 3;
 
 /** True if rows wait, so the job is blocked unless some worker can run it. */
 function mayBeBlocked({ state, pending }: ListedJobRow): boolean {
@@ -47,9 +42,7 @@ export async function listedJobs(
   { db, settings }: JobReader,
   rows: readonly ListedJobRow[],
 ): Promise<(row: ListedJobRow) => ListedJob> {
-  const abilities = rows.some(mayBeBlocked)
-    ? await listAbilities(db, settings.heartbeatMs * SILENT_BEATS)
-    : [];
+  const abilities = rows.some(mayBeBlocked) ? await listAbilities(db, progressTimes(settings).silentMs) : [];
   return (row) => toListedJob(row, toCounts(row), mayBeBlocked(row) ? blockedBecause(abilities, row) : null);
 }
 
@@ -94,10 +87,10 @@ export async function showJob(
 ): Promise<Omit<ShownJob, 'createdBy'>> {
   const { jobId, generation } = job;
   const isOpen = CLAIMABLE_STATES.includes(job.state);
-  const silentMs = settings.heartbeatMs * SILENT_BEATS;
-  const [limits, phases, budgets, columns, abilities, pressures, suspects, runMs] = await Promise.all([
+  const { silentMs } = progressTimes(settings);
+  const [limits, live, budgets, columns, abilities, pressures, suspects, runMs] = await Promise.all([
     ofServices,
-    readPhases(db, jobId, LATELY_MS),
+    readProgressOf(db, jobId, progressTimes(settings)),
     readBudgets(db, jobId),
     readExportColumns(db, job, generation),
     isOpen ? listAbilities(db, silentMs) : null,
@@ -105,28 +98,19 @@ export async function showJob(
     isOpen ? countSuspects(db, jobId) : 0,
     job.finishedAt === null ? null : readRunTime(db, jobId),
   ]);
-  const [first] = phases;
-  if (!first) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-  const sum = (key: Exclude<keyof PhaseCounts, 'name' | 'runningMs'>): number =>
-    phases.reduce((total, phase) => total + phase[key], 0);
+  if (!live) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  const { phases } = live;
+  const sum = (key: Parameters<typeof sumOf>[1]): number => sumOf(phases, key);
+  const { counts, unfinished, eta, etaUnknownBecause, workers } = showLiveProgress(live);
   const blocked = abilities && sum('waiting') > 0 ? blockedBecause(abilities, job) : null;
-  const counts = toCounts({
-    pending: sum('waiting'),
-    processing: sum('processing'),
-    done: sum('done'),
-    error: sum('error'),
-    notFound: sum('notFound'),
-    skipped: sum('skipped'),
-    cancelled: sum('cancelled'),
-  });
   const listed = {
     ...job,
-    itemCount: first.itemCount,
+    itemCount: live.itemCount,
     sealed: job.sealedAt !== null,
     cost: sum('cost'),
     held: sum('held'),
-    lastMinute: sum('lastMinute'),
-    runningMs: first.runningMs,
+    lastMinute: sum('endedLately'),
+    runningMs: live.runningMs,
   };
   return {
     ...toListedJob(listed, counts, blocked),
@@ -152,10 +136,19 @@ export async function showJob(
     endedThisRun: sum('endedThisRun'),
     retried: sum('retried'),
     fenced: sum('fenced'),
-    workers: first.workers,
+    workers,
     perPhase: phases.map(toPhase),
-    eta: blocked === null ? estimateOf(job, phases) : null,
+    unfinished,
+    waitingBecause: waitingReasons(unfinished, {
+      resources: limits,
+      blockedBecause: blocked,
+      pausedBecause: job.pausedBecause,
+      isPaused: job.state === 'PAUSED',
+    }),
+    eta,
+    etaUnknownBecause,
     limits: limits.map((limit) => ({ ...limit })),
+    slowSummary: pressures && slowSummary(limits, pressures, suspects),
     slowBecause: pressures && slowBecause(limits, pressures, suspects),
     runMs,
     sealedAt: timeOrNull(job.sealedAt),
@@ -163,20 +156,7 @@ export async function showJob(
   };
 }
 
-function toPhase(phase: PhaseCounts): ShownJob['perPhase'][number] {
+function toPhase(phase: PhaseProgress): ShownJob['perPhase'][number] {
   const { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs } = phase;
   return { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs };
-}
-
-/** Estimates the end of a running, sealed job at the rate shown with it, or at a longer-term rate if nothing moves. */
-function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; basis: string } | null {
-  if (job.sealedAt === null || !CLAIMABLE_STATES.includes(job.state)) return null;
-  const isMoving = phases.some(({ movedLastMinute }) => movedLastMinute > 0);
-  const end = estimateEnd(
-    phases.map(({ waiting, processing, held, movedLastMinute, runningMs, lately, latelyMs }) => ({
-      left: waiting - held + processing,
-      ...(isMoving ? { lately: movedLastMinute, latelyMs: rateWindowMs(runningMs) } : { lately, latelyMs }),
-    })),
-  );
-  return end && { at: new Date(wallClockMs() + end.inMs).toISOString(), basis: end.basis };
 }

@@ -5,11 +5,19 @@ import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
 import type { OutputFile } from '../../core/files/output-format.ts';
 import { shortJobIds } from '../../core/jobs/job-id-prefix.ts';
 import type { BudgetStatus } from '../../store/views/limits/read-budgets.ts';
+import { isFinished } from '../../core/jobs/job-state.ts';
+import { windowWords } from '../../core/jobs/recent-rate.ts';
 import type { PhaseSummary } from '../../core/jobs/summary.ts';
+import {
+  UNFINISHED_PARTS,
+  UNFINISHED_WORDS,
+  type UnfinishedPart,
+  type UnfinishedRows,
+} from '../../core/jobs/unfinished-rows.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { rows } from '../describe-stop.ts';
-import { formatCount, printable, statusLabel } from '../progress-lines.ts';
+import { formatCount, formatRate, printable, statusLabel } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownError, ShownJob, ShownSummary } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -29,7 +37,7 @@ export async function status(prefix: string | undefined, options: StatusOptions)
       else if (jobs.length === 0) console.log('No jobs yet. Create one with: rowmill run <pipeline> <file>');
       else {
         const shortIds = shortJobIds(jobs.map(({ jobId }) => jobId));
-        for (const job of jobs) console.log(describeJob(job, 0, shortIds.get(job.jobId)));
+        for (const job of jobs) console.log(describeJob(job, null, shortIds.get(job.jobId)));
       }
       return 0;
     }
@@ -44,11 +52,18 @@ export async function status(prefix: string | undefined, options: StatusOptions)
   });
 }
 
-function describeJob(job: ListedJob, held: number, shownId = job.jobId): string {
-  const counts = Object.entries(job.counts)
+/** `parts`: what its unfinished rows wait for; null: their number is enough. */
+function describeJob(job: ListedJob, parts: UnfinishedRows | null, shownId = job.jobId): string {
+  const { PENDING, PROCESSING, ...finished } = job.counts;
+  const all: [string, number][] = [
+    ...Object.entries(finished).map(([status, count]) => [statusLabel(status), count] as [string, number]),
+    ...(parts
+      ? UNFINISHED_PARTS.map((part) => [UNFINISHED_WORDS[part], parts[part]] as [string, number])
+      : [['unfinished', PENDING + PROCESSING] as [string, number]]),
+  ];
+  const counts = all
     .filter(([, count]) => count > 0)
-    .map(([status, count]) => `${statusLabel(status)} ${formatCount(count)}`);
-  if (held > 0) counts.push(`on hold ${formatCount(held)}`);
+    .map(([label, count]) => `${label} ${formatCount(count)}`);
   const total = `${rows(job.itemCount)}${job.sealed ? '' : ' so far'}`;
   const run = job.generation > 1 ? `, run ${job.generation}` : '';
   return `${shownId}  ${job.state.padEnd(10)}  ${printable(job.pipeline)}  ${printable(job.name)}  ${total}${run}: ${counts.join(', ') || 'nothing yet'}`;
@@ -59,9 +74,14 @@ function* describeWhole(
   errors: readonly ShownError[],
   summary: ShownSummary | null,
 ): Generator<string> {
-  yield describeJob(job, job.held);
+  yield describeJob(job, job.unfinished);
+  for (const [part, reason] of Object.entries(job.waitingBecause))
+    yield `  ${formatCount(job.unfinished[part as UnfinishedPart])} ${UNFINISHED_WORDS[part as UnfinishedPart]}: ${printable(reason)}`;
+  if (!isFinished(job.state)) yield `  Rate: ${formatRate(job.perSecond)} ${windowWords(job.rateWindowMs)}`;
+  if (job.eta) yield `  Expected: ${expected(job.eta)}`;
   if (job.blockedBecause) yield `  Blocked: ${printable(job.blockedBecause)}`;
-  if (job.slowBecause) yield `  Slow: ${printable(job.slowBecause)}`;
+  if (job.slowSummary) yield `  ${printable(job.slowSummary)}`;
+  if (job.slowBecause) yield `  Details: ${printable(job.slowBecause)}`;
   if (job.pausedBecause) yield `  Paused: ${printable(job.pausedBecause)}`;
   if (job.cost > 0) yield `  Cost: ${amount(job.cost)}`;
   yield* (job.budgets as unknown as BudgetStatus[]).map(describeBudget);
@@ -85,6 +105,17 @@ function* describeWhole(
     const phase = printable(job.phases[group.phase] ?? String(group.phase));
     yield `  ${formatCount(group.occurrences)} × ${phase}: ${printable(group.sample).slice(0, 160)}`;
   }
+}
+
+function expected({ low, high, basis }: NonNullable<ShownJob['eta']>): string {
+  const minute = (time: string): string => `${time.slice(0, 16).replace('T', ' ')} UTC`;
+  const range =
+    high === null
+      ? `not before ${minute(low)}`
+      : minute(low) === minute(high)
+        ? minute(low)
+        : `${minute(low)} to ${minute(high)}`;
+  return `${range} (${printable(basis)})`;
 }
 
 function describeBudget({ scope, max, spent, lost, reserved }: BudgetStatus): string {

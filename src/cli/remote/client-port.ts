@@ -14,8 +14,6 @@ import type { ExportFilter } from '../../core/files/export-filter.ts';
 import { ITEM_STATUSES } from '../../core/items/outcome.ts';
 import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
-import { limitedBy } from '../../core/jobs/limited-by.ts';
-import type { ResourceStatus } from '../../core/limits/resource-status.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import { unreadableFile } from '../../ingest/unreadable-file.ts';
 import { waitMs } from '../../platform/clock.ts';
@@ -261,12 +259,7 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
       client.getJob({ jobId }),
       errorsOf(client, jobId, { limit: TOP_ERRORS }),
     ]);
-    const limits = job.limits as unknown as ResourceStatus[];
-    return {
-      job: toShownJob(job),
-      errors: errors.groups,
-      limitedBy: limitedBy(limits),
-    };
+    return { job: toShownJob(job), errors: errors.groups };
   }
   async function listen(): Promise<void> {
     const onReconnect = (reason: unknown): void => {
@@ -277,10 +270,10 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
       watched = { ...watched, notice: undefined };
       const { job } = watched;
       if (event.type === 'progress') {
-        const { state, itemCount, counts, cost, workers, generation } = event;
+        const { type: _, counts, ...progress } = event;
         watched = {
           ...watched,
-          job: { ...job, state, itemCount, cost, workers, generation, counts: { ...job.counts, ...counts } },
+          job: toShownJob({ ...job, ...progress, counts: { ...job.counts, ...counts } }),
         };
       } else {
         watched = { ...watched, job: { ...job, state: event.state } };

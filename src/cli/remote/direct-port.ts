@@ -7,7 +7,6 @@ import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { rowNumber } from '../../contract/row-number.ts';
-import { limitedBy } from '../../core/jobs/limited-by.ts';
 import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
@@ -52,7 +51,6 @@ import {
 const REFRESH_MS = 200;
 /** One more than the display shows, so that it knows whether there are more. */
 const TOP_ERRORS = 6;
-const RECENT_RESOURCES = 20;
 
 export function directPort(rowmill: Rowmill, description: string): JobPort {
   const { db, settings } = contextOf(rowmill);
@@ -236,12 +234,11 @@ async function* watchDirectly(
   signal: AbortSignal,
 ): AsyncGenerator<WatchedJob> {
   const look = async (): Promise<WatchedJob> => {
-    const [job, errors, resources] = await Promise.all([
+    const [job, errors] = await Promise.all([
       rowmill.job(jobId).then((each) => shown(rowmill, each)),
       errorsOf(rowmill, jobId, { limit: TOP_ERRORS }).then(({ groups }) => groups),
-      rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);
-    return { job, errors, limitedBy: limitedBy(resources) };
+    return { job, errors };
   };
   let last = await retryPassing(look, { signal });
   for (;;) {

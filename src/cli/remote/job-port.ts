@@ -49,7 +49,14 @@ const SHOWN_KEYS = [
   'limited',
   'endedThisRun',
   'workers',
+  'unfinished',
+  'waitingBecause',
+  'perSecond',
+  'rateWindowMs',
+  'eta',
+  'etaUnknownBecause',
   'blockedBecause',
+  'slowSummary',
   'slowBecause',
   'lastError',
 ] as const satisfies readonly (keyof Job)[];
@@ -186,8 +193,6 @@ export interface Controlled {
 export interface WatchedJob {
   job: ShownJob;
   errors: ShownError[];
-  /** The service limit that determines the speed of the job; null if none does. */
-  limitedBy: string | null;
   /** Why this state may be outdated. */
   notice?: string | undefined;
 }

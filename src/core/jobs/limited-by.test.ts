@@ -22,16 +22,20 @@ const service = (given: Partial<ResourceStatus>): ResourceStatus => ({
 });
 
 test.each([
-  ['its rate', {}, 'prices (600 calls/s)'],
-  ['the rate of a key', { key: 'eu', rateNow: 12.345 }, 'prices eu (12.3 calls/s)'],
-  ['its concurrency', { concurrencyNow: 5.4 }, 'prices (5 concurrent calls)'],
-  ['its rate, while concurrency is left', { concurrencyNow: 8 }, 'prices (600 calls/s)'],
+  ['its rate', {}, 'Slowed to 600/s by prices'],
+  ['the rate of a key', { key: 'eu', rateNow: 12.345 }, 'Slowed to 12.3/s by prices eu'],
+  ['its concurrency', { concurrencyNow: 5.4 }, 'Slowed to 5 calls at once by prices'],
+  ['its rate, while concurrency is left', { concurrencyNow: 8 }, 'Slowed to 600/s by prices'],
   [
     'a pause',
     { stopped: { reason: 'paused by an operator', forMs: null } },
-    'prices (paused by an operator)',
+    'Stopped by prices: paused by an operator',
   ],
-  ['a worker that is late', { slowness: { syncMs: 300, lateMs: 150 } }, 'a slow worker (450 ms late)'],
+  [
+    'a worker that is late',
+    { slowness: { syncMs: 300, lateMs: 150 } },
+    'Slowed by a busy worker that calls prices',
+  ],
   ['nothing, when no call waits', { wanted: 5 }, null],
   ['nothing, when it was not called recently', { idleMs: 60_000 }, null],
   ['nothing, without limits', { rateNow: null }, null],
@@ -40,5 +44,7 @@ test.each([
 });
 
 test('of several services, the one with the most waiting calls is named', () => {
-  expect(limitedBy([service({}), service({ name: 'search', wanted: 400 })])).toBe('search (600 calls/s)');
+  expect(limitedBy([service({}), service({ name: 'search', wanted: 400 })])).toBe(
+    'Slowed to 600/s by search',
+  );
 });

@@ -1,4 +1,4 @@
-// Names the service whose limit determines the speed of a job, in a few words for a progress display.
+// Names the service whose limit determines the speed of a job, in a plain sentence.
 import type { ResourceStatus } from '../limits/resource-status.ts';
 
 /** A service that was not called for this long belongs to another job. */
@@ -17,11 +17,11 @@ export function limitedBy(resources: readonly ResourceStatus[]): string | null {
 function describe(resource: ResourceStatus): string | null {
   const { name, key, stopped, inUse, concurrencyNow, rateNow, slowness } = resource;
   const what = key === '' ? name : `${name} ${key}`;
-  if (stopped) return `${what} (${stopped.reason})`;
+  if (stopped) return `Stopped by ${what}: ${stopped.reason}`;
   // A slow worker cannot use the starts it was granted.
-  if (slowness) return `a slow worker (${Math.round(slowness.syncMs + slowness.lateMs)} ms late)`;
+  if (slowness) return `Slowed by a busy worker that calls ${what}`;
   if (concurrencyNow !== null && inUse >= Math.floor(concurrencyNow))
-    return `${what} (${Math.floor(concurrencyNow)} concurrent calls)`;
+    return `Slowed to ${Math.floor(concurrencyNow)} ${Math.floor(concurrencyNow) === 1 ? 'call' : 'calls'} at once by ${what}`;
   if (rateNow === null) return null;
-  return `${what} (${Number(rateNow.toPrecision(3))} calls/s)`;
+  return `Slowed to ${Number(rateNow.toPrecision(3))}/s by ${what}`;
 }

@@ -1,5 +1,6 @@
 // The rate of a job: rows finished within the last minute, divided by that minute or by the time since the start of the
-// run if that is shorter. The API, its events and estimates all use this rate.
+// run if that is shorter. API, events, command line and page show this number, with its window; nothing else computes
+// a rate.
 
 export const RATE_WINDOW_MS = 60_000;
 /** A shorter window is noise. */
@@ -9,6 +10,11 @@ const LEAST_WINDOW_MS = 1000;
 export function rateWindowMs(runningMs: number | null): number {
   const ageMs = Math.max(LEAST_WINDOW_MS, runningMs ?? RATE_WINDOW_MS);
   return Math.min(RATE_WINDOW_MS, Math.floor(ageMs / 1000) * 1000);
+}
+
+/** Names the window beside a rate. */
+export function windowWords(windowMs: number): string {
+  return `over the last ${Math.round(windowMs / 1000)} s`;
 }
 
 export interface RecentRate {

@@ -1,6 +1,8 @@
-// Explains to operators why rows are waiting although slots are free. Declared limits that are used in full are not a
+// Explains why rows are waiting although slots are free: to their owner in one plain sentence, to operators with the
+// technical reasons. Declared limits that are used in full are not a
 // reason, because they are intended.
 import type { ResourceStatus } from '../limits/resource-status.ts';
+import { limitedBy } from './limited-by.ts';
 
 /** The share of slots that a worker uses, from 0 to 1, and the reason. */
 export interface WorkerPressure {
@@ -10,6 +12,21 @@ export interface WorkerPressure {
 }
 
 const MAX_REASONS = 4;
+
+/** The most important reason, without numbers of machines; null if nothing slows the job down. */
+export function slowSummary(
+  resources: readonly ResourceStatus[],
+  pressures: readonly WorkerPressure[],
+  suspectRows = 0,
+): string | null {
+  if (suspectRows > 0) return 'Running slower: some rows crashed a worker and run one group at a time';
+  const wanting = resources.filter(({ wanted, inUse }) => wanted > inUse);
+  const troubled = wanting.filter(({ share, stopped }) => stopped !== null || share < 1);
+  if (troubled.length > 0) return limitedBy(troubled) ?? `Slowed down by ${troubled[0]!.name}`;
+  const isSlow =
+    pressures.some(({ share }) => share < 1) || wanting.some(({ slowness }) => slowness !== null);
+  return isSlow ? 'Running slower: the worker machine is busy' : null;
+}
 
 export function slowBecause(
   resources: readonly ResourceStatus[],

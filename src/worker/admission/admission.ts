@@ -8,6 +8,7 @@ import type { Call } from '../run/call.ts';
 import type { RunningItem } from '../run/running-item.ts';
 import type { ItemCharge } from './item-charge.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
+import type { Limit } from './permit.ts';
 
 /** An item that may start. It holds the permits and budget it needs. */
 export interface AdmittedItem {
@@ -82,4 +83,6 @@ export interface Admission {
   review(freeSlots: number): GivenBack[] | null;
   /** Why queued items wait for something other than a slot. */
   waits(nowMs: number): Wait[];
+  /** Queued items that wait for a permit or a budget, each with its limit. */
+  heldBack(): Iterable<{ item: AdmittedItem; limit: Limit }>;
 }

@@ -296,6 +296,11 @@ export class ItemQueue implements QueuedByOwner {
     return this.#asked;
   }
 
+  *heldBack(): Generator<{ item: AdmittedItem; limit: Limit }> {
+    for (const owner of this.#owners.values())
+      for (const [limit, items] of owner.heldBack) for (const item of items) yield { item, limit };
+  }
+
   waits(nowMs: number): Wait[] {
     const waits: Wait[] = [];
     for (const owner of this.#owners.values()) {

@@ -6,6 +6,7 @@ import type { ScopeBudget } from './scope-budget.ts';
 
 export class JobBudgets implements Limit {
   readonly reason = 'budget';
+  readonly isBudget = true;
   readonly jobId: string;
   readonly scopes: readonly ScopeBudget[];
   readonly demands = new Map<object, Demand>();

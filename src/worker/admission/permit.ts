@@ -12,6 +12,8 @@ export interface Permit {
 export interface Limit {
   /** Why items wait for it. */
   readonly reason: string;
+  /** True for a budget, false for a rate limit. */
+  readonly isBudget?: boolean;
   /** By queue: several phases may wait for the same limit. */
   readonly demands: Map<object, Demand>;
   /** True if a `runMany` call needs one permit per item. */

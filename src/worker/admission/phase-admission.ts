@@ -9,6 +9,7 @@ import type { Admission, AdmittedItem, GivenBack, QueuedByOwner, Wait } from './
 import type { ItemCharge } from './item-charge.ts';
 import { ItemQueue } from './item-queue.ts';
 import { type Heard, kindOf } from './key-permits.ts';
+import type { Limit } from './permit.ts';
 import type { ItemNeeds } from './phase-needs.ts';
 
 /** Maximum number of held-back items; the rest waits in the database. */
@@ -136,6 +137,10 @@ export class PhaseAdmission implements Admission {
 
   waits(nowMs: number): Wait[] {
     return this.#queue.waits(nowMs);
+  }
+
+  heldBack(): Iterable<{ item: AdmittedItem; limit: Limit }> {
+    return this.#queue.heldBack();
   }
 }
 

@@ -115,6 +115,11 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     };
   }
 
+  /** Calls that hold a slot, and queued items that a limit holds back. */
+  get underWay(): { calls: Iterable<Call>; heldBack: ReturnType<Admission['heldBack']> } {
+    return { calls: this.#running.calls(), heldBack: this.#admission.heldBack() };
+  }
+
   open(): void {
     this.options.threads?.start(() => this.pump());
   }

@@ -71,8 +71,8 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
       />
     );
   if (job.held > 0 && state !== 'PAUSED' && !canRerun(state)) return <TrialNotice job={job} live={live} />;
-  const because = job.slowBecause ?? job.lastError;
-  return because ? <Notice text={because} /> : null;
+  if (job.slowSummary) return <Notice text={job.slowSummary} details={job.slowBecause} />;
+  return job.lastError ? <Notice text={job.lastError} /> : null;
 }
 
 function TrialNotice({ job, live: { counts } }: JobProgressProps) {
@@ -98,15 +98,23 @@ interface NoticeProps {
   tone?: keyof typeof TONES;
   text: string;
   hint?: ReactNode;
+  /** Technical reasons, for operators. */
+  details?: string | null;
   action?: ReactNode;
 }
 
-function Notice({ tone = 'warn', text, hint, action }: NoticeProps) {
+function Notice({ tone = 'warn', text, hint, details, action }: NoticeProps) {
   return (
     <div className={classNames('flex flex-wrap items-center gap-3 rounded-md px-3 py-2', TONES[tone])}>
       <div role="status" className="min-w-0 flex-1 basis-64">
         <p className="break-words">{text.charAt(0).toUpperCase() + text.slice(1)}</p>
         {hint && <p className="text-[13px] text-text">{hint}</p>}
+        {details && (
+          <details className="text-[13px] text-text">
+            <summary className="cursor-pointer">Details</summary>
+            <p className="break-words">{details}</p>
+          </details>
+        )}
       </div>
       {action}
     </div>

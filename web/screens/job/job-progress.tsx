@@ -2,11 +2,21 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
+import { windowWords } from '../../../src/core/jobs/recent-rate.ts';
+import { UNFINISHED_PARTS, UNFINISHED_WORDS } from '../../../src/core/jobs/unfinished-rows.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
+import { RelativeTime, useNow } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
 import { fetchPart } from '../../lib/fetch-part.ts';
-import { formatCost, formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatExact,
+  formatPercent,
+  formatRate,
+  formatTimeLeft,
+} from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { JobNotice } from './job-notice.tsx';
@@ -18,7 +28,18 @@ const BudgetDialog = lazy(() =>
 export interface JobProgressProps {
   job: Job;
   /** The job, or a newer progress event. */
-  live: Pick<ProgressEvent, 'counts' | 'itemCount' | 'perSecond' | 'rateWindowMs' | 'cost' | 'state'>;
+  live: Pick<
+    ProgressEvent,
+    | 'counts'
+    | 'unfinished'
+    | 'itemCount'
+    | 'perSecond'
+    | 'rateWindowMs'
+    | 'eta'
+    | 'etaUnknownBecause'
+    | 'cost'
+    | 'state'
+  >;
 }
 
 const SCOPES: Record<string, string> = {
@@ -27,15 +48,12 @@ const SCOPES: Record<string, string> = {
   day: 'owner, today',
 };
 const FINISHED = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR', 'CANCELLED'];
-const STATUSES = [...FINISHED, 'PROCESSING', 'PENDING'];
 const DOTS: Record<string, string> = {
-  PENDING: 'bg-line',
   DONE: 'bg-good',
   SKIPPED: 'bg-quiet',
   NOT_FOUND: 'bg-warn',
   ERROR: 'bg-bad',
   CANCELLED: 'bg-line',
-  PROCESSING: 'bg-info',
 };
 
 export function JobProgress({ job, live }: JobProgressProps) {
@@ -58,16 +76,13 @@ export function JobProgress({ job, live }: JobProgressProps) {
           {formatPercent(itemCount > 0 ? finished / itemCount : state === 'DONE' ? 1 : 0)}
         </Fact>
         {job.finishedAt === null ? (
-          <Fact
-            name="Speed"
-            more={`rows, last ${rateWindowMs < 60_000 ? formatDuration(rateWindowMs) : 'minute'}`}
-          >
+          <Fact name="Rate" more={`rows ${windowWords(rateWindowMs)}`}>
             {formatRate(perSecond)}
           </Fact>
         ) : (
           <Created job={job} />
         )}
-        <Times job={job} />
+        <Times job={job} live={live} />
         <Fact
           name="Cost"
           more={
@@ -80,34 +95,22 @@ export function JobProgress({ job, live }: JobProgressProps) {
       </dl>
       <ProgressBar counts={counts} total={itemCount} className="h-3" />
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[13px]">
-        {STATUSES.map((status) => [status, counts[status] ?? 0] as const)
+        {FINISHED.map((status) => [status, counts[status] ?? 0] as const)
           .filter(([, count]) => count > 0)
           .map(([status, count]) => (
             <li key={status} className="inline-flex items-center gap-1.5 tabular-nums">
               <span aria-hidden className={`size-2 rounded-full ${DOTS[status] ?? 'bg-quiet-soft'}`} />
-              {status === 'PENDING' || status === 'PROCESSING' ? (
-                <span className="text-muted">
-                  {statusWord(status)} {formatCount(count)}
-                </span>
-              ) : (
-                <Link
-                  to="/jobs/$jobId"
-                  params={{ jobId: job.jobId }}
-                  search={{ statuses: status }}
-                  className="text-muted hover:text-text hover:underline"
-                >
-                  {statusWord(status)} {formatCount(count)}
-                </Link>
-              )}
+              <Link
+                to="/jobs/$jobId"
+                params={{ jobId: job.jobId }}
+                search={{ statuses: status }}
+                className="text-muted hover:text-text hover:underline"
+              >
+                {statusWord(status)} {formatCount(count)}
+              </Link>
             </li>
           ))}
-        {job.retrying > 0 && (
-          <li className="text-muted tabular-nums">{formatCount(job.retrying)} waiting to retry</li>
-        )}
-        {job.limited > 0 && (
-          <li className="text-muted tabular-nums">{formatCount(job.limited)} waiting for a rate limit</li>
-        )}
-        {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} on hold</li>}
+        <Unfinished rows={live.unfinished} reasons={job.waitingBecause} />
         {leftOut > 0 && (
           <li className="text-muted tabular-nums">
             {formatCount(leftOut)} added {leftOut === 1 ? 'row' : 'rows'} skipped (limit reached)
@@ -141,11 +144,45 @@ export function JobProgress({ job, live }: JobProgressProps) {
   );
 }
 
-function Times({ job }: { job: Job }) {
-  if (job.eta)
+/** Rows without a result, by what they wait for; the parts add up. */
+function Unfinished({
+  rows,
+  reasons,
+}: {
+  rows: JobProgressProps['live']['unfinished'];
+  reasons: Job['waitingBecause'];
+}) {
+  return UNFINISHED_PARTS.filter((part) => rows[part] > 0).map((part) => (
+    <li
+      key={part}
+      data-part={part}
+      className="inline-flex items-center gap-1.5 text-muted tabular-nums"
+      {...(rows.reportedAt !== null &&
+        (part === 'running' || part === 'queued') && {
+          title: `Reported by workers at ${formatExact(rows.reportedAt)}`,
+        })}
+    >
+      <span aria-hidden className={`size-2 rounded-full ${part === 'running' ? 'bg-info' : 'bg-line'}`} />
+      <span>
+        {formatCount(rows[part])} {UNFINISHED_WORDS[part]}
+        {part === 'rateLimit' && reasons[part] !== undefined && ` (${reasons[part]})`}
+      </span>
+    </li>
+  ));
+}
+
+function Times({ job, live: { eta, etaUnknownBecause } }: JobProgressProps) {
+  const nowMs = useNow();
+  if (eta)
     return (
-      <Fact name="Expected finish" more={job.eta.basis}>
-        <RelativeTime at={job.eta.at} />
+      <Fact name="Time left" more={eta.basis}>
+        {formatTimeLeft(Date.parse(eta.low) - nowMs, eta.high === null ? null : Date.parse(eta.high) - nowMs)}
+      </Fact>
+    );
+  if (etaUnknownBecause !== null && job.finishedAt === null)
+    return (
+      <Fact name="Time left" more={etaUnknownBecause}>
+        Unknown
       </Fact>
     );
   if (job.finishedAt)

@@ -1,4 +1,4 @@
-// Rows per phase: waiting, assigned, passed on and finished.
+// Rows per phase: waiting, on a worker, passed on and finished.
 import { Fragment, memo } from 'react';
 import { Section } from '../../components/section.tsx';
 import { formatCount, formatDuration } from '../../lib/format.ts';
@@ -8,7 +8,7 @@ type Phase = Job['perPhase'][number];
 
 const PARTS = [
   ['waiting', 'Waiting', 'bg-quiet-soft', 'bg-line'],
-  ['processing', 'Assigned', 'bg-info', 'bg-info'],
+  ['processing', 'On a worker', 'bg-info', 'bg-info'],
   ['advanced', 'Passed on', 'bg-accent', 'bg-accent'],
   ['done', 'Done', 'bg-good', 'bg-good'],
   ['skipped', 'Skipped', 'bg-quiet', 'bg-quiet'],

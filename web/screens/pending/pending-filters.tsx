@@ -10,7 +10,7 @@ export type PendingSearch = ReturnType<typeof pendingRoute.useSearch>;
 
 const STATUSES = [
   ['', 'All'],
-  ['PROCESSING', 'Assigned'],
+  ['PROCESSING', 'On a worker'],
   ['PENDING', 'Pending'],
   ['RETRYING', 'Retrying'],
   ['HELD', 'On hold'],

@@ -26,6 +26,8 @@ export const ENDED_THIS_RUN = `coalesce(sum(l.done + l.error + l.not_found + l.s
 export const ENDED =
   'greatest(l.done, 0) + greatest(l.error, 0) + greatest(l.not_found, 0) + greatest(l.skipped, 0)';
 export const IN_LAST_MINUTE = `l.at > now() - interval '1 minute'`;
+/** The last minute of the current run of job `j`: rows of the run before are not its speed. */
+export const IN_LAST_MINUTE_OF_RUN = `l.generation = j.generation and ${IN_LAST_MINUTE}`;
 export const RUNNING_MS =
   'case when j.finished_at is null then extract(epoch from now() - j.started_at)::float8 * 1000 end';
 

@@ -3,7 +3,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import {
   ENDED,
   ENDED_COUNTS,
-  IN_LAST_MINUTE,
+  IN_LAST_MINUTE_OF_RUN,
   type JobCountColumns,
   PENDING_COUNTS,
   RUNNING_MS,
@@ -35,7 +35,7 @@ const withCounts = (jobs: string): string => `
     from (${jobs}) j
     cross join lateral (
       select ${ENDED_COUNTS},
-        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as "lastMinute"
+        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE_OF_RUN}), 0)::float8 as "lastMinute"
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
