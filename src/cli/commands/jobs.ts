@@ -3,18 +3,19 @@ import { rowNumber } from '../../contract/row-number.ts';
 import { isFinished, type JobState } from '../../core/jobs/job-state.ts';
 import { shortJobIds } from '../../core/jobs/job-id-prefix.ts';
 import { rows } from '../describe-stop.ts';
+import { showUntilOver } from '../live-view.ts';
 import { printedCommand } from '../printed-command.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
-import type { ListedJob, ShownItem } from '../remote/job-port.ts';
+import type { ListedJob, ShownError, ShownItem, ShownWorker } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
+import { howItIs } from '../show-progress.ts';
 import { textTable } from '../text-table.ts';
-
-const MAX_CELL = 60;
 
 interface ListOptions extends TargetOptions {
   json?: boolean;
+  watch?: boolean;
   limit?: number;
 }
 
@@ -27,13 +28,19 @@ export interface JobsOptions extends ListOptions {
 export async function listJobsOf(options: JobsOptions): Promise<number> {
   return withPort(options, async (port) => {
     const { limit = 20, state: states, pipeline, search } = options;
-    const jobs = await port.listJobs({ limit, states, pipeline, search });
-    print(
+    await list(
       options,
-      jobs,
-      'No jobs',
-      ['Job', 'State', 'Pipeline', 'Name', 'Owner', 'Rows', 'Finished', 'Failed', 'Created'],
-      jobCells(shortJobIds(jobs.map(({ jobId }) => jobId))),
+      async () => ({
+        items: await port.listJobs({ limit, states, pipeline, search }),
+        isOver: false,
+      }),
+      {
+        none: 'No jobs',
+        headers: ['Job', 'State', 'Pipeline', 'Name', 'Owner', 'Rows', 'Finished', 'Failed', 'Created'],
+        drop: ['Owner', 'Created', 'Pipeline', 'Failed', 'Name', 'Rows', 'Finished'],
+        toCells: (jobs: readonly ListedJob[]) =>
+          jobs.map(jobCells(shortJobIds(jobs.map(({ jobId }) => jobId)))),
+      },
     );
     return 0;
   });
@@ -44,7 +51,7 @@ function jobCells(shortIds: ReadonlyMap<string, string>): (job: ListedJob) => st
     shortIds.get(jobId)!,
     state,
     pipeline,
-    shorten(name),
+    name,
     ownerId,
     `${formatCount(itemCount)}${sealed || isFinished(state) ? '' : '+'}`,
     formatCount(Math.max(0, itemCount - counts.PENDING - counts.PROCESSING)),
@@ -57,8 +64,21 @@ export async function listItemsOf(prefix: string, options: ListOptions & RowFilt
   return withPort(options, async (port) => {
     const job = await port.findJob(prefix);
     const { limit = 50 } = options;
-    const items = await port.items(job.jobId, { filter: rowFilterOf(options, job), limit });
-    print(options, items, 'No rows', ['Row', 'Status', 'Attempts', 'Input', 'Result or error'], itemCells);
+    const filter = rowFilterOf(options, job);
+    const items = await list(
+      options,
+      async () => {
+        // Read before the rows, so that the rows of a job that is over are the last ones.
+        const isOver = options.watch === true && howItIs(await port.job(job.jobId)) !== 'stopped';
+        return { items: await port.items(job.jobId, { filter, limit }), isOver };
+      },
+      {
+        none: 'No rows',
+        headers: ['Row', 'Status', 'Attempts', 'Input', 'Result or error'],
+        drop: ['Attempts', 'Input'],
+        toCells: (rows: readonly ShownItem[]) => rows.map(itemCells),
+      },
+    );
     if (!options.json && items.length === limit)
       console.error(
         `First ${rows(limit)}. Use --limit to see more, or rowmill jobs export to write all rows to a file.`,
@@ -69,13 +89,7 @@ export async function listItemsOf(prefix: string, options: ListOptions & RowFilt
 
 function itemCells({ row, status, attempts, input, result, error, errorClass }: ShownItem): string[] {
   const outcome = error === null ? (result === null ? '' : cells(result)) : `${errorClass}: ${error}`;
-  return [
-    String(row),
-    status,
-    attempts === null ? '' : String(attempts),
-    shorten(cells(input)),
-    shorten(outcome),
-  ];
+  return [String(row), status, attempts === null ? '' : String(attempts), cells(input), outcome];
 }
 
 /** Formats an object as key=value pairs. */
@@ -94,11 +108,9 @@ export async function listErrorsOf(
     const { jobId, phases, pipeline } = await port.findJob(prefix);
     const { limit = 50, search } = options;
     const { groups, total, matchingRows, allRows } = await port.errorPage(jobId, { limit, search });
-    print(
-      options,
-      groups,
-      'No errors',
-      [
+    await list(options, async () => ({ items: groups, isOver: true }), {
+      none: 'No errors',
+      headers: [
         'Rows',
         'Share',
         'Attempts',
@@ -110,20 +122,22 @@ export async function listErrorsOf(
         'Row',
         'Group',
       ],
-      (group) => [
-        formatCount(group.failed),
-        !(allRows > 0) ? '' : `${Math.round((group.failed / allRows) * 100)} %`,
-        formatCount(group.occurrences),
-        phases[group.phase] ?? String(group.phase),
-        shortTime(group.firstSeen),
-        shortTime(group.lastSeen),
-        // Older servers do not know these.
-        group.fixer ?? '',
-        group.suggestion ?? '',
-        String(rowNumber(group.sampleSeq)),
-        group.signature,
-      ],
-    );
+      drop: ['Attempts', 'First seen', 'Last seen', 'Share', 'Row', 'Who can fix it', 'Suggested', 'Phase'],
+      toCells: (all: readonly ShownError[]) =>
+        all.map((group) => [
+          formatCount(group.failed),
+          !(allRows > 0) ? '' : `${Math.round((group.failed / allRows) * 100)} %`,
+          formatCount(group.occurrences),
+          phases[group.phase] ?? String(group.phase),
+          shortTime(group.firstSeen),
+          shortTime(group.lastSeen),
+          // Older servers do not know these.
+          group.fixer ?? '',
+          group.suggestion ?? '',
+          String(rowNumber(group.sampleSeq)),
+          group.signature,
+        ]),
+    });
     if (!options.json && groups.length < total)
       console.error(
         `The largest ${formatCount(groups.length)} of ${formatCount(total)} groups with ${rows(matchingRows)}. Use --limit to see more, or --search to find some.`,
@@ -141,41 +155,55 @@ export async function listErrorsOf(
 export async function listWorkersOf(options: ListOptions): Promise<number> {
   return withPort(options, async (port) => {
     const workers = await port.workers();
-    print(
-      options,
-      workers,
-      'No workers. Start one with: rowmill worker [pipelines...]',
-      ['Worker', 'Name', 'Version', 'State', 'Pipelines', 'Started', 'Last seen'],
-      (worker) => [
-        worker.workerId,
-        worker.name,
-        worker.version,
-        worker.alive ? 'alive' : 'silent',
-        worker.pipelines.join(', '),
-        worker.startedAt.slice(0, 19).replace('T', ' '),
-        worker.heartbeatAt.slice(0, 19).replace('T', ' '),
-      ],
-    );
+    await list(options, async () => ({ items: workers, isOver: true }), {
+      none: 'No workers. Start one with: rowmill worker [pipelines...]',
+      headers: ['Worker', 'Name', 'Version', 'State', 'Pipelines', 'Started', 'Last seen'],
+      drop: ['Version', 'Started', 'Pipelines', 'Last seen'],
+      toCells: (all: readonly ShownWorker[]) =>
+        all.map((worker) => [
+          worker.workerId,
+          worker.name,
+          worker.version,
+          worker.alive ? 'alive' : 'silent',
+          worker.pipelines.join(', '),
+          worker.startedAt.slice(0, 19).replace('T', ' '),
+          worker.heartbeatAt.slice(0, 19).replace('T', ' '),
+        ]),
+    });
     return 0;
   });
 }
 
-function print<Row>(
-  { json }: { json?: boolean },
-  rows: readonly Row[],
-  none: string,
-  headers: readonly string[],
-  toCells: (row: Row) => string[],
-): void {
-  if (json) console.log(JSON.stringify(rows));
-  else if (rows.length === 0) console.log(none);
-  else console.log(textTable(headers, rows.map(toCells)).join('\n'));
+interface ListShape<Item> {
+  /** Shown if there are no entries. */
+  none: string;
+  headers: readonly string[];
+  /** Columns that a narrow terminal leaves out, in this order. */
+  drop: readonly string[];
+  toCells: (items: readonly Item[]) => string[][];
 }
 
 function shortTime(time: string): string {
   return time.slice(0, 16).replace('T', ' ');
 }
 
-function shorten(text: string): string {
-  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1)}…` : text;
+/** Prints a list once, or with --watch until it is over. Returns the entries shown last. */
+async function list<Item>(
+  { json = false, watch = false }: { json?: boolean; watch?: boolean },
+  look: () => Promise<{ items: readonly Item[]; isOver: boolean }>,
+  { none, headers, drop, toCells }: ListShape<Item>,
+): Promise<readonly Item[]> {
+  let shown: readonly Item[] = [];
+  const table = (): string[] => (shown.length === 0 ? [none] : textTable(headers, toCells(shown), { drop }));
+  if (!watch) {
+    shown = (await look()).items;
+    console.log(json ? JSON.stringify(shown) : table().join('\n'));
+    return shown;
+  }
+  await showUntilOver(async () => {
+    const { items, isOver } = await look();
+    shown = items;
+    return { lines: json ? items.map((item) => JSON.stringify(item)) : table(), isOver };
+  }, json);
+  return shown;
 }

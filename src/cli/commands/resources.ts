@@ -3,16 +3,14 @@ import { nearestName } from '../../core/errors/did-you-mean.ts';
 import type { ResourceLimits, ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { waitMs } from '../../platform/clock.ts';
 import type { OverrideChange } from '../../store/commands/limits/override-resource.ts';
+import { showUntilOver } from '../live-view.ts';
 import { printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
-import { listenForStop } from '../stop-signals.ts';
 import { textTable } from '../text-table.ts';
 
-const WATCH_MS = 1000;
 const KNOWN_RESOURCES = 1000;
 
 export interface ResourcesOptions extends TargetOptions {
@@ -35,19 +33,14 @@ export interface ResourceSetOptions extends TargetOptions {
 
 export async function showResources(name: string | undefined, options: ResourcesOptions): Promise<number> {
   return withPort(options, async (port) => {
-    if (!options.watch) {
-      await print(port, name, options);
-      return 0;
-    }
-    const stop = listenForStop(
-      () => {},
-      () => {},
-    );
-    while (!stop.signal.aborted) {
-      await print(port, name, options);
-      await waitMs(WATCH_MS, stop.signal);
-    }
-    stop.dispose();
+    const { json = false, limit = 100 } = options;
+    const look = () => port.resources({ name, limit });
+    if (options.watch)
+      await showUntilOver(
+        async () => ({ lines: resourceLines(await look(), json, true), isOver: false }),
+        json,
+      );
+    else for (const line of resourceLines(await look(), json, false)) console.log(line);
     return 0;
   });
 }
@@ -95,12 +88,11 @@ function changeOf(options: ResourceSetOptions): OverrideChange {
   };
 }
 
-async function print(port: JobPort, name: string | undefined, options: ResourcesOptions): Promise<void> {
-  const listed = await port.resources({ name, limit: options.limit ?? 100 });
-  if (options.json) console.log(JSON.stringify(listed));
-  else if (listed.length === 0)
-    console.log('No resource is in use. See docs/resources.md for how to declare one.');
-  else console.log(`${resourceTable(listed).join('\n')}${options.watch ? '\n' : ''}`);
+/** As JSON, one array; in a view that changes, one object per line. */
+function resourceLines(listed: readonly ResourceStatus[], json: boolean, isView: boolean): string[] {
+  if (json) return isView ? listed.map((each) => JSON.stringify(each)) : [JSON.stringify(listed)];
+  if (listed.length === 0) return ['No resource is in use. See docs/resources.md for how to declare one.'];
+  return resourceTable(listed);
 }
 
 const HEADERS = ['Name', 'Key', 'In use', 'Declared', 'Override', 'Share', 'Rate now', 'State', 'Workers'];
@@ -119,6 +111,7 @@ export function resourceTable(listed: readonly ResourceStatus[]): string[] {
       describeState(each),
       String(each.workers),
     ]),
+    { drop: ['Workers', 'Override', 'Rate now', 'Share', 'Declared'] },
   );
 }
 

@@ -17,9 +17,11 @@ import {
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { rows } from '../describe-stop.ts';
+import { showUntilOver } from '../live-view.ts';
 import { formatCount, formatRate, printable, statusLabel } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownError, ShownJob, ShownSummary } from '../remote/job-port.ts';
+import { howItIs } from '../show-progress.ts';
 import { withPort } from '../remote/with-port.ts';
 
 const MAX_GROUPS = 10;
@@ -27,6 +29,7 @@ const MAX_GROUPS = 10;
 export interface StatusOptions extends TargetOptions {
   json?: boolean;
   limit?: number;
+  watch?: boolean;
 }
 
 export async function status(prefix: string | undefined, options: StatusOptions): Promise<number> {
@@ -41,13 +44,21 @@ export async function status(prefix: string | undefined, options: StatusOptions)
       }
       return 0;
     }
-    const job = await port.findJob(prefix);
-    const [errors, summary] = await Promise.all([
-      port.errors(job.jobId, MAX_GROUPS),
-      port.summary(job.jobId),
-    ]);
-    if (options.json) console.log(JSON.stringify({ ...job, errors, summary }));
-    else for (const line of describeWhole(job, errors, summary)) console.log(line);
+    const { json = false } = options;
+    const found = await port.findJob(prefix);
+    const linesOf = async (job: ShownJob): Promise<string[]> => {
+      const [errors, summary] = await Promise.all([
+        port.errors(job.jobId, MAX_GROUPS),
+        port.summary(job.jobId),
+      ]);
+      return json ? [JSON.stringify({ ...job, errors, summary })] : [...describeWhole(job, errors, summary)];
+    };
+    if (options.watch)
+      await showUntilOver(async () => {
+        const job = await port.job(found.jobId);
+        return { lines: await linesOf(job), isOver: howItIs(job) !== 'stopped' };
+      }, json);
+    else for (const line of await linesOf(found)) console.log(line);
     return 0;
   });
 }

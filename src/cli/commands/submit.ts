@@ -1,4 +1,4 @@
-// rowmill submit <file> --pipeline <pipeline>: creates a job from a file and leaves its rows to workers.
+// rowmill submit <pipeline> <file>: creates a job from a file and leaves its rows to workers.
 import type { JobOutput } from '../../core/files/output-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
@@ -12,7 +12,8 @@ import { listenForStop } from '../stop-signals.ts';
 import { watchToEnd } from './watch.ts';
 
 export interface SubmitOptions extends TargetOptions, FileOptions {
-  pipeline: string;
+  /** The form of earlier versions: submit <file> --pipeline <pipeline>. */
+  pipeline?: string;
   follow?: boolean;
   json?: boolean;
   name?: string;
@@ -32,11 +33,16 @@ export interface SubmitOptions extends TargetOptions, FileOptions {
 
 const say = (line: string): void => console.error(line);
 
-export async function submit(path: string, options: SubmitOptions): Promise<number> {
+export async function submit(
+  first: string,
+  second: string | undefined,
+  options: SubmitOptions,
+): Promise<number> {
+  const named = pipelineAndFile(first, second, options);
   return withPort(
     options,
     async (port) => {
-      const { jobId, created } = await send(port, path, options);
+      const { jobId, created } = await send(port, named, options);
       if (!created) say('This file was submitted before: this is its job (--again creates a new one)');
       if (options.follow) {
         say(`Job ${jobId} on ${port.description}`);
@@ -49,9 +55,28 @@ export async function submit(path: string, options: SubmitOptions): Promise<numb
   );
 }
 
+interface PipelineAndFile {
+  pipeline: string;
+  path: string;
+}
+
+function pipelineAndFile(
+  first: string,
+  second: string | undefined,
+  { pipeline }: SubmitOptions,
+): PipelineAndFile {
+  if (pipeline !== undefined && second === undefined) return { pipeline, path: first };
+  if (pipeline === undefined && second !== undefined) return { pipeline: first, path: second };
+  throw new RowmillError(
+    'USAGE_INVALID',
+    second === undefined ? 'expected a pipeline and a file' : 'expected the pipeline once, got it twice',
+    { hint: 'rowmill submit <pipeline> <file>' },
+  );
+}
+
 async function send(
   port: JobPort,
-  path: string,
+  named: PipelineAndFile,
   options: SubmitOptions,
 ): Promise<{ jobId: string; created: boolean }> {
   const stop = listenForStop(
@@ -62,7 +87,7 @@ async function send(
   try {
     return await port.submit(
       {
-        ...(await requestOf(port, path, options)),
+        ...(await requestOf(port, named, options)),
         ...(options.params !== undefined && { params: options.params }),
         onProgress: progress.show,
       },
@@ -70,7 +95,7 @@ async function send(
     );
   } catch (error) {
     if (!stop.signal.aborted) throw error;
-    throw new RowmillError('FILE_INCOMPLETE', `sending ${path} was interrupted`, {
+    throw new RowmillError('FILE_INCOMPLETE', `sending ${named.path} was interrupted`, {
       hint: 'Submit it again. The part that was sent is not kept.',
     });
   } finally {
@@ -79,9 +104,12 @@ async function send(
   }
 }
 
-async function requestOf(port: JobPort, path: string, options: SubmitOptions): Promise<SubmitRequest> {
-  const { pipeline, name, outputs, hold, trial, budget, budgetPerItem, again, update, owner, priority, key } =
-    options;
+async function requestOf(
+  port: JobPort,
+  { pipeline, path }: PipelineAndFile,
+  options: SubmitOptions,
+): Promise<SubmitRequest> {
+  const { name, outputs, hold, trial, budget, budgetPerItem, again, update, owner, priority, key } = options;
   const { idempotencyKey } = options;
   return {
     path,

@@ -7,7 +7,7 @@ export function defineAccountCommands(program: Command): void {
   program
     .command('login [url]')
     .description('Sign in to a server with a password or an API key')
-    .option('--user <name>', 'User name (default: ask)')
+    .option('-u, --user <name>', 'User name (default: ask)')
     .option('--key-file <file>', 'File with an API key, used in place of a password')
     .option('--scopes <scopes>', 'Scopes of the new key (default: read,write,export)', commaSeparated)
     .option('--days <n>', 'Days until the new key expires (default: 90)', wholeNumber)
@@ -35,7 +35,7 @@ export function defineAccountCommands(program: Command): void {
   keys
     .command('list', { isDefault: true })
     .description('List API keys of a server')
-    .option('--all', 'Keys of all users; administrators only')
+    .option('-a, --all', 'Keys of all users; administrators only')
     .action(
       ending(async (_, list: Command) =>
         (await import('../commands/keys.ts')).listKeysOf(list.optsWithGlobals()),

@@ -7,6 +7,7 @@ import {
   commaSeparated,
   wholeNumber,
 } from '../argument-values.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { EXIT } from '../exit-codes.ts';
 import { withFileOptions } from '../file-options.ts';
 import { printError } from '../print-error.ts';
@@ -58,6 +59,11 @@ export function withSettings(target: Command): Command {
   );
 }
 
+/** For commands whose output changes while jobs run. */
+export function withWatch(target: Command, until: string): Command {
+  return target.option('-w, --watch', `Show changes until ${until}`);
+}
+
 /** For commands that ask before a change that cannot be undone. */
 export function withYes(target: Command): Command {
   return target.option('-y, --yes', 'Do not ask for confirmation');
@@ -95,7 +101,8 @@ export function ending<Args extends unknown[]>(
     } catch (error) {
       const options = (args.at(-1) as Command).optsWithGlobals<{ json?: boolean }>();
       printError(error, options.json === true);
-      process.exitCode = EXIT.error;
+      const isUsage = error instanceof RowmillError && error.code === 'USAGE_INVALID';
+      process.exitCode = isUsage ? EXIT.usage : EXIT.error;
     }
     await Promise.all([written(process.stdout), written(process.stderr)]);
     process.exit();
@@ -117,7 +124,7 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
 /** Options of both `server` and `dev`. */
 export function withServing(target: Command): Command {
   return withSettings(target)
-    .option('--port <n>', 'Port to listen on (setting apiPort)')
+    .option('-p, --port <n>', 'Port to listen on (setting apiPort)')
     .option('--host <address>', 'Address to listen on (setting apiHost)')
     .option('--config <file>', 'JSON file with settings and sources (default: ROWMILL_CONFIG)')
     .addOption(logLevel())

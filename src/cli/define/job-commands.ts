@@ -4,7 +4,14 @@ import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
 import { amountFromZero, csvDelimiter, jobStates, wholeNumber } from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
-import { commandOfBoth, ending, withDatabaseOrServer, withSettings, withYes } from './command-parts.ts';
+import {
+  commandOfBoth,
+  ending,
+  withDatabaseOrServer,
+  withSettings,
+  withWatch,
+  withYes,
+} from './command-parts.ts';
 
 const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
   ['pause', 'Stop starting rows of a job; running rows finish'],
@@ -17,22 +24,22 @@ export function defineJobCommands(program: Command): void {
     .command('jobs')
     .description('Jobs: list, show, watch, pause, resume, cancel, delete, errors, export');
 
-  commandOfBoth('List jobs, newest first', 'list', jobs, { isDefault: true })
+  withWatch(commandOfBoth('List jobs, newest first', 'list', jobs, { isDefault: true }), 'stopped')
     .option('--state <states>', 'Only jobs in these states, such as RUNNING,PAUSED', jobStates)
     .option('--pipeline <name>', 'Only jobs of this pipeline')
     .option('--search <text>', 'Only jobs whose name or id contains this')
-    .option('--limit <n>', 'Maximum number of jobs', wholeNumber, 20)
+    .option('-n, --limit <n>', 'Maximum number of jobs', wholeNumber, 20)
     .option('--json', 'JSON output')
     .action(ending(async (options) => (await import('../commands/jobs.ts')).listJobsOf(options)));
 
-  commandOfBoth('Show the details of a job', 'show <job>', jobs)
+  withWatch(commandOfBoth('Show the details of a job', 'show <job>', jobs), 'the job stops or finishes')
     .option('--json', 'JSON output')
     .action(
       ending(async (job: string, options) => (await import('../commands/status.ts')).status(job, options)),
     );
   commandOfBoth('Show recent jobs, or the details of one', 'status [job]', program, { hidden: true })
     .option('--json', 'JSON output')
-    .option('--limit <n>', 'Maximum number of jobs', wholeNumber, 20)
+    .option('-n, --limit <n>', 'Maximum number of jobs', wholeNumber, 20)
     .action(
       ending(async (job: string | undefined, options) =>
         (await import('../commands/status.ts')).status(job, options),
@@ -81,7 +88,7 @@ export function defineJobCommands(program: Command): void {
 
   const errors = (target: Command): Command =>
     withDatabaseOrServer(target.description('List the error groups of a job, largest first'))
-      .option('--limit <n>', 'Maximum number of groups', wholeNumber, 50)
+      .option('-n, --limit <n>', 'Maximum number of groups', wholeNumber, 50)
       .option('--search <text>', 'Only groups whose message contains this text')
       .option('--json', 'JSON output')
       .action(
@@ -97,7 +104,7 @@ export function defineJobCommands(program: Command): void {
       withSettings(withDatabaseOrServer(target.description('Write the results of a job to a file'))),
     )
       .option(
-        '--out <file>',
+        '-o, --out <file>',
         'File to write: .csv, .xlsx or .jsonl; - is standard output (default: <input>-results.csv)',
       )
       .addOption(
@@ -143,10 +150,13 @@ export function defineRowCommands(program: Command): void {
   const rows = program.command('rows').description('Rows of a job: list, retry, rerun');
 
   const list = (target: Command): Command =>
-    withRowFilter(
-      withDatabaseOrServer(target.description('List rows of a job, in file order, numbered from 0')),
+    withWatch(
+      withRowFilter(
+        withDatabaseOrServer(target.description('List rows of a job, in file order, numbered from 0')),
+      ),
+      'the job stops or finishes',
     )
-      .option('--limit <n>', 'Maximum number of rows', wholeNumber, 50)
+      .option('-n, --limit <n>', 'Maximum number of rows', wholeNumber, 50)
       .option('--json', 'JSON output')
       .action(
         ending(async (job: string, options) =>

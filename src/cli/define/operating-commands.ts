@@ -22,8 +22,8 @@ export function defineOperatingCommands(program: Command): void {
   resources
     .command('list [name]', { isDefault: true })
     .description('Show services with limits and their current use')
-    .option('--limit <n>', 'Maximum number of keys', wholeNumber, 100)
-    .option('--watch', 'Print the table every second until stopped')
+    .option('-n, --limit <n>', 'Maximum number of keys', wholeNumber, 100)
+    .option('-w, --watch', 'Show changes until stopped')
     .action(
       ending(async (name: string | undefined, _, list: Command) =>
         (await import('../commands/resources.ts')).showResources(name, list.optsWithGlobals()),
@@ -52,7 +52,7 @@ export function defineOperatingCommands(program: Command): void {
   owners
     .command('list', { isDefault: true })
     .description('Show owners with open jobs, their weights and limits')
-    .option('--limit <n>', 'Maximum number of owners', wholeNumber, 1000)
+    .option('-n, --limit <n>', 'Maximum number of owners', wholeNumber, 1000)
     .action(
       ending(async (_, list: Command) =>
         (await import('../commands/owners.ts')).showOwners(list.optsWithGlobals()),
@@ -79,7 +79,7 @@ export function defineOperatingCommands(program: Command): void {
 
   command('Show the log of manual changes, newest first', 'audit [subject]', program)
     .option('--json', 'JSON output')
-    .option('--limit <n>', 'Maximum number of entries', wholeNumber, 50)
+    .option('-n, --limit <n>', 'Maximum number of entries', wholeNumber, 50)
     .action(
       ending(async (subject: string | undefined, options) =>
         (await import('../commands/owners.ts')).showAudit(subject, options),

@@ -1,5 +1,5 @@
 // Commands that run pipelines: files, workers, servers and slices.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   commaSeparated,
   parseJsonObject,
@@ -22,8 +22,8 @@ export function defineRunCommands(program: Command): void {
   withNewJob(
     command('Run every row of a file here and show the summary', 'run <pipeline> [files...]', program),
   )
-    .option('--follow', 'Show live progress')
-    .option('--out <file>', 'File for the results: .csv, .xlsx or .jsonl')
+    .option('-f, --follow', 'Show live progress')
+    .option('-o, --out <file>', 'File for the results: .csv, .xlsx or .jsonl')
     .option('--params <json>', 'Parameters of the pipeline, as a JSON object', parseJsonObject)
     .option('--no-worker', 'Leave the rows to workers in other processes')
     .option('--resume <job>', 'Job to resume in place of a file; budget options change its budgets')
@@ -41,13 +41,15 @@ export function defineRunCommands(program: Command): void {
   defineTry(program);
 
   withNewJob(
-    commandOfBoth('Create a job from a file and leave its rows to workers', 'submit <file>', program),
+    commandOfBoth(
+      'Create a job from a file and leave its rows to workers',
+      'submit <pipeline> [file]',
+      program,
+    ),
   )
-    .requiredOption(
-      '--pipeline <pipeline>',
-      'Name, or on the database also a module such as ./prices.ts#prices',
-    )
-    .option('--follow', 'Show live progress until the job finishes; Ctrl-C leaves it running')
+    // The form of earlier versions: submit <file> --pipeline <pipeline>.
+    .addOption(new Option('--pipeline <pipeline>').hideHelp())
+    .option('-f, --follow', 'Show live progress until the job finishes; Ctrl-C leaves it running')
     .option('--name <name>', 'Name of the job (default: the file name)')
     .option('--params <json>', 'Parameters of the pipeline, as a JSON object', parseJsonObject)
     .option('--outputs <formats>', 'Files to write when the job finishes, such as csv,xlsx', commaSeparated)
@@ -56,10 +58,12 @@ export function defineRunCommands(program: Command): void {
     .addHelpText(
       'after',
       '\nExample, in a project of `rowmill init` where `npx rowmill dev` runs:\n' +
-        '  npx rowmill submit rows.csv --pipeline prices --follow',
+        '  npx rowmill submit prices rows.csv --follow',
     )
     .action(
-      ending(async (file: string, options) => (await import('../commands/submit.ts')).submit(file, options)),
+      ending(async (pipeline: string, file: string | undefined, options) =>
+        (await import('../commands/submit.ts')).submit(pipeline, file, options),
+      ),
     );
 
   withFileOptions(

@@ -129,7 +129,7 @@ function NoJobs({ isFiltered, canCreate }: { isFiltered: boolean; canCreate: boo
       </p>
       <p className="mt-3">Or from the command line:</p>
       <pre className="mt-1 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
-        rowmill submit products.csv --pipeline price-lookup --follow
+        rowmill submit price-lookup products.csv --follow
       </pre>
     </EmptyState>
   );
