@@ -1,6 +1,6 @@
 // rowmill dev reloads a project after a change: a real child process, real files and a real database.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -263,7 +263,11 @@ test('a changed rowmill.config.ts loads other modules, and a save without a chan
   expect(stderr().match(/Reloaded/g)).toHaveLength(2);
 });
 
-test('kill -9 during reloads loses no row', async () => {
+test.each([
+  ['all processes', (pid: number) => killGroup(pid)],
+  // Its workers notice that it is gone, and exit.
+  ['the command only', (pid: number) => void process.kill(pid, 'SIGKILL')],
+])('kill -9 of %s during a reload loses no row', async (_, kill) => {
   const leases = ['--set', 'lockFloorMs=1000', '--set', 'sweepMs=200'];
   const first = await startDev(...leases);
   const waitFor = join(folder, 'go');
@@ -276,9 +280,10 @@ test('kill -9 during reloads loses no row', async () => {
   write('lib/far.ts', `export const word = 'second';`);
   // Both workers exist: the earlier one has running calls, the new one starts.
   await expect.poll(workersOfPipeline).toBe(2);
-  killGroup(first.child.pid!);
-  expect(await first.ended).toBe(null);
+  kill(first.child.pid!);
   writeFileSync(waitFor, '');
+  // The end of the output, which the workers share.
+  expect(await first.ended).toBe(null);
   const second = await startDev(...leases);
   const words = (await resultsOf(second.url, jobId)).trim().split('\n').slice(1);
   expect(words).toHaveLength(rows);
@@ -290,4 +295,26 @@ test('kill -9 during reloads loses no row', async () => {
     `blobStore=${blobs}`,
   ]);
   expect(doctor.code, doctor.stdout).toBe(0);
+});
+
+test('kill -9 of the new worker while it loads: the earlier code runs until another one has loaded', async () => {
+  const { url, prints } = await startDev();
+  const loading = join(folder, 'loading.pid');
+  // Only a worker process has a channel to its supervisor. The first one never gets beyond this.
+  write(
+    'lib/far.ts',
+    `import { existsSync, writeFileSync } from 'node:fs';
+     if (process.send && !existsSync('loading.pid')) {
+       writeFileSync('loading.pid', String(process.pid));
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+     }
+     export const word = 'second';`,
+  );
+  await expect.poll(() => existsSync(loading) && readFileSync(loading, 'utf8')).toMatch(/^\d+$/);
+  expect(await wordOf(url)).toBe('word\nfirst\n');
+  process.kill(Number(readFileSync(loading, 'utf8')), 'SIGKILL');
+  await prints(/A worker process exited with signal SIGKILL and was replaced/);
+  await prints(/Reloaded/);
+  expect(await wordOf(url)).toBe('word\nsecond\n');
+  await expect.poll(workersOfPipeline).toBe(1);
 });

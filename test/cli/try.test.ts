@@ -108,6 +108,16 @@ async function contents(): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(sums)) as Record<string, string>;
 }
 
+function whenCreated(where: string, wanted: string): Promise<void> {
+  return new Promise((resolve) => {
+    const watcher = watch(where, (_, name) => {
+      if (name !== wanted) return;
+      watcher.close();
+      resolve();
+    });
+  });
+}
+
 async function importRows(): Promise<string> {
   const { stdout } = await onDatabase('run', PRICES, 'rows.csv', '--params', '{"country":"Chad"}', '--again');
   const jobs = JSON.parse((await onDatabase('jobs', '--json')).stdout) as { jobId: string }[];
@@ -271,13 +281,7 @@ describe('a row of a job', () => {
     const before = await contents();
     const temporary = join(folder, 'temporary');
     mkdirSync(temporary, { recursive: true });
-    const hanging = new Promise<void>((resolve) => {
-      const watcher = watch(folder, (_, name) => {
-        if (name !== 'hanging') return;
-        watcher.close();
-        resolve();
-      });
-    });
+    const hanging = whenCreated(folder, 'hanging');
     const where = { folder, databaseUrl: database.url, environment: { TMPDIR: temporary } };
     const { child, ended } = startCommand(where, ['try', PRICES, '--from', jobId, '--row', '1']);
     await hanging;
@@ -294,6 +298,41 @@ describe('a row of a job', () => {
     await ended;
     expect(readdirSync(temporary).filter((name) => name.startsWith('rowmill'))).toEqual([]);
     expect(await contents()).toEqual(before);
+  });
+});
+
+describe('a row of a job on the embedded PostgreSQL', () => {
+  test('that is killed while it runs leaves no server, no file and no change', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'rowmill-try-embedded-'));
+    const temporary = join(own, 'temporary');
+    mkdirSync(temporary);
+    try {
+      const where = {
+        folder: own,
+        environment: { TMPDIR: temporary, HOME: process.env.HOME ?? own },
+      };
+      const pipeline = `${join(folder, 'prices.ts')}#prices`;
+      writeFileSync(join(own, 'rows.jsonl'), '{"sku":"A-1"}\n{"sku":"hang"}\n');
+      // Without a worker the rows stay PENDING.
+      const submitted = await runCommand(where, ['submit', 'rows.jsonl', '--pipeline', pipeline]);
+      const jobId = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec(submitted.stdout)![0];
+      const before = await runCommand(where, ['jobs', 'show', jobId, '--json']);
+      const hanging = whenCreated(own, 'hanging');
+      const args = ['try', pipeline, '--from', jobId, '--row', '2'];
+      const { child, ended } = startCommand(where, args);
+      await Promise.race([hanging, ended.then(({ stderr }) => expect.unreachable(stderr))]);
+      child.kill('SIGKILL');
+      await ended;
+      expect(
+        readdirSync(own, { recursive: true })
+          .map(String)
+          .filter((name) => name.endsWith('postmaster.pid')),
+      ).toEqual([]);
+      expect(readdirSync(temporary).filter((name) => name.startsWith('rowmill'))).toEqual([]);
+      expect((await runCommand(where, ['jobs', 'show', jobId, '--json'])).stdout).toBe(before.stdout);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
   });
 });
 
