@@ -75,6 +75,17 @@ beforeAll(() => {
      export const spinning = definePipeline({
        name: 'spinning',
        phases: [{ name: 'turn', thread: true, run: () => { throw new RangeError('too dizzy'); } }],
+     });
+     export const shelf = definePipeline({
+       name: 'shelf',
+       result: 'merge',
+       kinds: { part: z.object({ part: z.string() }) },
+       phases: [
+         { name: 'list', run: (row, { emit }) => { emit({ kind: 'part', key: 'part', input: { part: 'leg' } }); return {}; } },
+         { name: 'match', kind: 'part', run: ({ part }) => ({ id: part + '!' }) },
+         { name: 'price', kind: 'part', run: () => ({ price: 5 }) },
+         { name: 'total', kind: 'part', withOutputs: true, run: (_, { outputs }) => ({ total: outputs.match.id + outputs.price.price }) },
+       ],
      });`,
   );
   writeFileSync(
@@ -273,6 +284,29 @@ describe('a row of a job', () => {
     expect(whole.stdout).toContain(`(seq 1, edited)`);
     expect(whole.stdout).toContain('"sku": "A-2"');
     expect(whole.code).toBe(0);
+  });
+
+  test('of another kind starts at its first phase, or later with the outputs of all phases before', async () => {
+    const SHELF = 'prices.ts#shelf';
+    const run = await onDatabase('run', SHELF, 'rows.csv', '--again');
+    expect(run.code, run.stderr).toBe(0);
+    const jobs = JSON.parse((await onDatabase('jobs', '--json')).stdout) as { jobId: string }[];
+    const part = ['try', SHELF, '--from', jobs[0]!.jobId, '--row', '5', '--json'];
+    const tried = await onDatabase(...part);
+    expect(tried.code, tried.stdout + tried.stderr).toBe(0);
+    const whole = JSON.parse(tried.stdout) as RowTrace;
+    expect(whole.calls.map(({ phase }) => phase)).toEqual(['match', 'price', 'total']);
+    const result = { id: 'leg!', price: 5, total: 'leg!5' };
+    expect(whole).toMatchObject({ status: 'DONE', result });
+    const later = [...part, '--phase', 'total', '--fixture', 'part.json'];
+    const last = JSON.parse((await onDatabase(...later)).stdout) as RowTrace;
+    expect(last.calls.map(({ phase }) => phase)).toEqual(['total']);
+    expect(last).toMatchObject({ status: 'DONE', result });
+    expect(JSON.parse(readFileSync(join(folder, 'part.json'), 'utf8'))).toMatchObject({
+      row: { part: 'leg' },
+      phase: 'total',
+      outputs: { match: { id: 'leg!' }, price: { price: 5 } },
+    });
   });
 
   test('that is killed while it runs leaves no file, no connection and no change', async () => {
