@@ -457,6 +457,18 @@ describe('rowmill rows retry', () => {
     expect(failed.code).toBe(3);
   });
 
+  test('finds the pipeline of the job by rowmill.config.ts', async () => {
+    const jobId = await importRows();
+    const configured = join(folder, 'configured');
+    mkdirSync(configured, { recursive: true });
+    writeFileSync(join(configured, 'rowmill.config.ts'), `export default { pipelines: ['../prices.ts'] };`);
+    const where = { folder: configured, databaseUrl: database.url };
+    const { stdout, stderr, code } = await runCommand(where, ['rows', 'retry', jobId, '2']);
+    expect(stderr).toBe('');
+    expect(stdout).toContain('ERROR in phase price, 2 calls');
+    expect(code).toBe(3);
+  });
+
   test.each([
     [['1'], 'expected --pipeline, whose handlers to run'],
     [['9', '--promote'], 'has no row 9: it has'],

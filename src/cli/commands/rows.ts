@@ -7,6 +7,7 @@ import { EXIT } from '../exit-codes.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { printedCommand } from '../printed-command.ts';
 import { printable } from '../progress-lines.ts';
+import { findConfigFile } from '../project-config.ts';
 import { chooseTarget } from '../remote/choose-target.ts';
 import { ANY_ATTEMPTS, type JobPort, type ShownJob, type StoredRow } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -27,12 +28,23 @@ const SLICE_MS = 5000;
 export async function retryRow(job: string, row: number, options: RetryRowOptions): Promise<number> {
   const { pipeline, promote, ...rest } = options;
   if (promote) return promoteRow(job, row, options);
-  if (pipeline === undefined)
+  const reference = pipeline ?? (await pipelineOf(job, options));
+  return tryOneRow(reference, undefined, { ...rest, from: job, row });
+}
+
+/** The name of the job's pipeline, which rowmill.config.ts resolves. */
+async function pipelineOf(job: string, options: RetryRowOptions): Promise<string> {
+  if (findConfigFile() === null)
     throw invalid(
       'expected --pipeline, whose handlers to run',
       'Name its module: --pipeline ./prices.ts#prices. With --promote, workers run the row.',
     );
-  return tryOneRow(pipeline, undefined, { ...rest, from: job, row });
+  let name = '';
+  await withPort(options, async (port) => {
+    name = (await port.findJob(job)).pipeline;
+    return 0;
+  });
+  return name;
 }
 
 async function promoteRow(prefix: string, row: number, options: RetryRowOptions): Promise<number> {
