@@ -21,6 +21,8 @@ export interface PoolsOptions {
   /** Slots of every pool, in place of those of its phase. */
   slots?: number;
   onThrown?: PhaseRuntime['onThrown'];
+  /** Every attempt has a trace. */
+  tracesEvery?: boolean;
 }
 
 export function createPools(
@@ -39,7 +41,7 @@ function createPool(
   phase: Phase<unknown, unknown, unknown>,
   phaseIndex: number,
   columns: ResultColumns,
-  { settings, limits, learned, slots: givenSlots, onThrown }: PoolsOptions,
+  { settings, limits, learned, slots: givenSlots, onThrown, tracesEvery }: PoolsOptions,
   services: PoolServices,
 ): PhasePool {
   const runtime: PhaseRuntime = {
@@ -53,6 +55,7 @@ function createPool(
       emitMaxPerItem: settings.emitMaxPerItem,
       logMaxLines: settings.logMaxLines,
       logMaxBytes: settings.logMaxBytes,
+      ...(tracesEvery && { tracesEvery }),
     },
     ...(onThrown && { onThrown }),
   };

@@ -2,7 +2,6 @@
 // handler behaviour ends in one of a closed set of outcomes.
 import { classifyError } from '../../core/errors/classify-error.ts';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
-import type { LogLimits } from '../../core/items/log-lines.ts';
 import { isError, isVerdict } from '../../core/items/outcome.ts';
 import { toStorableJson } from '../../core/items/storable-json.ts';
 import type { RetryPolicy } from '../../core/retries/retry-policy.ts';
@@ -15,7 +14,7 @@ import type { ResultColumns } from '../flush/result-columns.ts';
 import { columnsOf, itemOutcome, withGains } from './item-outcome.ts';
 import { classify, failureOf, recordFailure, recordRefusal } from './record-failure.ts';
 import { recordVerdict } from './record-verdict.ts';
-import type { RunningItem } from './running-item.ts';
+import type { ItemLimits, RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
   pipeline: Pipeline;
@@ -24,7 +23,7 @@ export interface PhaseRuntime {
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
   columns: ResultColumns;
-  limits: { emitMaxPerItem: number } & LogLimits;
+  limits: ItemLimits;
   /** Jitter of a retry, in [0, 1). Default: random. Pipeline tests set it to be reproducible. */
   jitter?: (item: RunningItem) => number;
   /** Receives every error of a handler before it is classified. Only the trace of one row needs them. */
