@@ -29,6 +29,7 @@ export type {
 export { Events, type RowmillEvents } from './platform/events.ts';
 export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
 export { definePipeline } from './pipeline/define-pipeline.ts';
+export type { ItemFetch, ItemFetchOptions } from './pipeline/item-fetch.ts';
 export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-context.ts';
 export { type ResourceUse, resource } from './pipeline/phase-resources.ts';
 export type { Phase, Pipeline } from './pipeline/pipeline.ts';

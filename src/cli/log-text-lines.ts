@@ -11,6 +11,7 @@ export type LoggedLine = z.infer<typeof jobLogLine>;
 export type ShownTrace = z.infer<typeof itemTrace>;
 type Attempt = ShownTrace['attempts'][number];
 
+const WAITED_FOR = { retry: 'a retry', rate_limit: 'a rate limit', budget: 'a budget', slot: 'a slot' };
 const RANK: Record<LineLevel, number> = { info: 0, warn: 1, error: 2 };
 
 /** For programs: both numbers of the row. */
@@ -38,7 +39,9 @@ export function attemptLine(attempt: Attempt): string {
   return [
     `${printable(phaseName ?? `phase ${phase}`)}, attempt ${attempt.attempt}${generation > 1 ? `, run ${generation}` : ''}: ${attempt.outcome}`,
     ...(durationMs === null ? [] : [`took ${describeMs(durationMs)}`]),
-    ...(waitedMs === null || waitedFor === null ? [] : [`waited ${describeMs(waitedMs)} for ${waitedFor}`]),
+    ...(waitedMs === null || waitedFor === null
+      ? []
+      : [`waited ${describeMs(waitedMs)} for ${WAITED_FOR[waitedFor]}`]),
     ...(cost === null ? [] : [`cost ${amount(cost)}`]),
     ...(strategy === null ? [] : [`strategy ${printable(strategy)}`]),
   ].join(', ');

@@ -1,7 +1,7 @@
 // Rows of a job: pages of the grid, one row with its history, error groups, unfinished rows, and rates over time.
 import { z } from 'zod';
 import { itemParams } from './control.ts';
-import { lineLevel, jobLogLine, tracedLine } from './logs.ts';
+import { lineLevel, jobLogLine, tracedFetch, tracedLine } from './logs.ts';
 import { defineRoutes } from './route.ts';
 import {
   flag,
@@ -110,9 +110,12 @@ export const itemTrace = z
         startedAt: time.nullable(),
         endedAt: time.nullable(),
         durationMs: z.number().nullable(),
-        /** Wait before the attempt, and its reason. */
+        /**
+         * Wait before the attempt, and its reason: the limit or the slot that it waited for after its claim, or else the
+         * delay since the attempt before. Null without a trace.
+         */
         waitedMs: z.number().nullable(),
-        waitedFor: z.enum(['retry']).nullable(),
+        waitedFor: z.enum(['retry', 'rate_limit', 'budget', 'slot']).nullable(),
         /** Planned delay before the next attempt. */
         retryAfterMs: z.number().nullable(),
         cost: z.number().nullable(),
@@ -132,6 +135,10 @@ export const itemTrace = z
         log: z.array(tracedLine),
         /** Log lines over the limits of an attempt. */
         droppedLines: z.number(),
+        /** Requests that the handler sent by `context.fetch`. */
+        fetches: z.array(tracedFetch),
+        /** Requests over the limit of an attempt. */
+        droppedFetches: z.number(),
       }),
     ),
   })

@@ -13,6 +13,19 @@ export const tracedLine = z.object({
   fields: json,
 });
 
+/** A request in the trace of its attempt. */
+export const tracedFetch = z.object({
+  /** Since the start of the attempt. */
+  atMs: z.number(),
+  method: z.string(),
+  /** Host and path. */
+  url: z.string(),
+  /** Null if there was no answer. */
+  status: z.number().nullable(),
+  /** Until the headers of the answer. */
+  durationMs: z.number(),
+});
+
 /** A line in the log of a job. */
 export const jobLogLine = z
   .object({

@@ -1,7 +1,7 @@
 // The context that a handler gets besides its input.
 import type { Readable } from 'node:stream';
 import type { Counter, CounterKey, CountMode } from '../core/items/counter.ts';
-import type { Logger } from '../platform/logger.ts';
+import type { ItemFetch } from './item-fetch.ts';
 import type { ItemLog } from './item-log.ts';
 
 /** Parameters of a job whose pipeline has no schema for them. */
@@ -46,6 +46,11 @@ export interface ItemContext<
   /** `log(message, fields)`, `.warn` and `.error`: lines are stored with the outcome of this call, for the trace of the row. */
   readonly log: ItemLog;
   /**
+   * The platform's fetch, with the signal and idempotency key of this call. Throws `httpError` for a status that is not ok,
+   * so that Retry-After counts, and records method, host, path, status and duration for the trace of the row.
+   */
+  readonly fetch: ItemFetch;
+  /**
    * Adds a row to the job, once per key, such as a URL that was found. It is stored together with the outcome of this
    * item, and discarded if this call fails. The job finishes only after all added rows are finished. With a `kind`,
    * the row starts at the first phase of that kind; otherwise at the first phase of the pipeline.
@@ -89,7 +94,10 @@ export interface BatchContext<Params = AnyParams> {
   readonly params: Params;
   /** Aborts on timeout, when the worker stops, and when no result of the call can be stored any more. */
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  /** Lines are stored with the first row of the call. */
+  readonly log: ItemLog;
+  /** Without an idempotency key, as rows of a retried call may differ. Requests are recorded with the first row of the call. */
+  readonly fetch: ItemFetch;
   /** Reports the actual cost of the whole call, which is divided equally among its items. */
   cost(amount: number): void;
 }

@@ -403,7 +403,12 @@ describe('aggregates of a job', () => {
     expect(new Set(seen).size).toBe(143);
     expect(seen).toHaveLength(143);
     expect(await read({ search: 'shop 14' })).toMatchObject({ total: 4, next: null });
-    expect(await read({ search: 'nothing' })).toMatchObject({ items: [], next: null, previous: null, total: 0 });
+    expect(await read({ search: 'nothing' })).toMatchObject({
+      items: [],
+      next: null,
+      previous: null,
+      total: 0,
+    });
   });
 
   test('have rates over time, folded or not, in at most the requested number of points', async () => {

@@ -94,7 +94,7 @@ test('log lines and attempts are the same over a server and on its database', as
   const row = (await direct('logs', jobId, '3')).stdout;
   expect(row).toMatch(/look up, attempt 1: retry, took .*\n.*info {2}looking \{"seq":2\}\n/);
   expect(row).toContain('overloaded: busy');
-  expect(row).toMatch(/look up, attempt 2: done, took .* waited .* for retry/);
+  expect(row).toMatch(/look up, attempt 2: done, took .* waited .* for a retry/);
 
   expect((await direct('logs', jobId, '--limit', '2')).stderr).toContain('First 2 lines');
   const refused = await direct('logs', jobId, '9');

@@ -1,14 +1,16 @@
 // CPU-bound phases in threads: a handler that breaks its thread costs only its own item.
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import type { Logger } from '../../src/platform/logger.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
+import { readItemTrace } from '../../src/store/views/items/read-item-trace.ts';
 import { SupervisedWorker } from '../../src/worker/process/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { countedEntries } from '../support/counter-recount.ts';
+import { sample } from '../support/depth.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
@@ -117,6 +119,28 @@ test('a handler in a thread has its context, log, columns and counters', async (
   expect(await countedEntries(database, 'thread-notes')).toEqual({ 'p/d': '15' });
   expect(lines).toContainEqual([{ jobId, seq: 0, attempt: 1, n: 5 }, 'said in a thread']);
   await worker.stop();
+});
+
+test('lines of a thread are bounded before they leave it, and survive its end', async () => {
+  const lines: string[] = [];
+  const log: Logger = { ...silentLogger, info: (_, message) => lines.push(message) } as Logger;
+  const worker = await rowmill.startWorker([named('threaded')], { log });
+  const jobId = await rowmill.submit(named('threaded'), [
+    { how: 'logThenExit', n: 0 },
+    { how: 'logGigabyte', n: sample([128, 1024], 1)[0] },
+  ]);
+  await whenFinished(rowmill, jobId);
+  await worker.stop();
+  const { db } = contextOf(rowmill);
+  const exited = (await readItemTrace(db, jobId, 0)).filter(({ phase }) => phase === 1);
+  expect(exited.length).toBeGreaterThan(0);
+  for (const { log: kept } of exited)
+    expect(kept).toMatchObject([{ level: 'info', message: 'about to exit', fields: { code: 3 } }]);
+  const [, much] = await readItemTrace(db, jobId, 1);
+  expect(much!.log).toMatchObject([{ message: 'begins' }]);
+  expect(much!.droppedLines).toBeGreaterThanOrEqual(128);
+  // The log of the process gets no more than the limit of an attempt.
+  expect(lines.reduce((sum, line) => sum + line.length, 0)).toBeLessThan(100_000);
 });
 
 test('there are as many threads as slots, and they share the work', async () => {

@@ -26,6 +26,18 @@ const handlers = {
   },
   ok: (input) => ({ n: input.n, inThread: !isMainThread }),
   exit: () => process.exit(3),
+  logThenExit: async (_, { log }) => {
+    log('about to exit', { code: 3 });
+    // The message must leave the thread, which ends without sending the rest.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.exit(3);
+  },
+  logGigabyte: ({ n }, { log }) => {
+    const megabyte = 'x'.repeat(1_048_576);
+    log('begins');
+    for (let each = 0; each < n; each += 1) log(megabyte, { megabyte });
+    return { n };
+  },
   uncaught: () =>
     new Promise(() => {
       setImmediate(() => {

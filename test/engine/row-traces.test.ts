@@ -6,6 +6,8 @@ import { definePipeline, type ItemContext, notFound, openRowmill, type Rowmill }
 import { contextOf } from '../../src/open-rowmill.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { tryRow } from '../../src/cli/try/try-row.ts';
+import { runPipeline } from '../../src/testing/index.ts';
 import { readItemTrace, type TracedAttempt } from '../../src/store/views/items/read-item-trace.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -153,7 +155,7 @@ test('the API answers with the trace, and deleting the job deletes it', async ()
   const { seq, attempts } = await client.getItemTrace({ jobId, seq: 0 });
   expect(seq).toBe(0);
   expect(attempts).toMatchObject([
-    { phaseName: 'phase 0', attempt: 1, outcome: 'retry', error: 'busy', waitedFor: null },
+    { phaseName: 'phase 0', attempt: 1, outcome: 'retry', error: 'busy' },
     { phaseName: 'phase 0', attempt: 2, outcome: 'done', waitedFor: 'retry', log: [{ message: 'looked' }] },
   ]);
   await expect(client.getItemTrace({ jobId, seq: 5 })).rejects.toMatchObject({ code: 'ITEM_NOT_FOUND' });
@@ -222,4 +224,119 @@ test('a follower of a job waits for transactions that may still commit lines', a
   } finally {
     await slow.end();
   }
+});
+
+test('requests of context.fetch are in the trace of an attempt that is stored anyway', async () => {
+  const { url } = await startTestApi(database.url);
+  const host = new URL(url).host;
+  const jobId = await finished(
+    [
+      async ({ n }, { fetch, log }) => {
+        await fetch(`${url}/api/v1/health?secret=1`, { accept: [404] });
+        if (n === 1) log('asked');
+        if (n === 2) await fetch(`${url}/api/v1/jobs/none`, { method: 'GET' });
+        return { n };
+      },
+    ],
+    [{ n: 0 }, { n: 1 }, { n: 2 }],
+  );
+  expect(await storedTraces(jobId)).toBe(2);
+  const [asked] = await traceOf(jobId, 1);
+  expect(asked!.fetches).toMatchObject([{ method: 'GET', url: `${host}/api/v1/health` }]);
+  const failed = (await traceOf(jobId, 2)).at(-1)!;
+  expect(failed).toMatchObject({ outcome: 'error', fetches: [{}, { url: `${host}/api/v1/jobs/none` }] });
+  expect(failed.fetches[1]!.status).toBeGreaterThanOrEqual(400);
+  expect(failed.error).toContain(`${host} answered 4`);
+  const client = createClient({ baseUrl: url, validate: true });
+  expect((await client.getItemTrace({ jobId, seq: 1 })).attempts[0]!.fetches).toHaveLength(1);
+});
+
+test('the log and fetch of a runMany call are stored with its first row', async () => {
+  const { url } = await startTestApi(database.url);
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const pipeline = definePipeline({
+    name: `traced-${newId()}`,
+    phases: [
+      {
+        name: 'many',
+        batch: { maxItems: 10, maxWaitMs: 1000 },
+        runMany: async (items, { log, fetch }) => {
+          await fetch(`${url}/`, { accept: [401, 404] });
+          log('asked for all', { rows: items.length });
+          items[2]!.log('mine');
+          return items.map(({ seq }) => ({ seq }));
+        },
+      },
+    ],
+  });
+  const jobId = await rowmill.submit(pipeline, [{ n: 0 }, { n: 1 }, { n: 2 }], { outputs: [] });
+  const worker = await rowmill.startWorker([pipeline]);
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+  const [first] = await traceOf(jobId, 0);
+  expect(first!.log).toMatchObject([{ message: 'asked for all', fields: { rows: 3 } }]);
+  expect(first!.fetches).toHaveLength(1);
+  expect((await traceOf(jobId, 1))[0]!.log).toEqual([]);
+  expect((await traceOf(jobId, 2))[0]!.log).toMatchObject([{ message: 'mine' }]);
+  expect(await storedTraces(jobId)).toBe(2);
+});
+
+test('an attempt that waited for a rate limit says so, and others waited for a slot', async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const name = `limited-${newId()}`;
+  const pipeline = definePipeline({
+    name,
+    resources: { [name]: { concurrency: 1 } },
+    phases: [
+      {
+        name: 'limited',
+        resources: [name],
+        run: (row, { log }) => {
+          log('ran');
+          return row as object;
+        },
+      },
+    ],
+  });
+  const jobId = await rowmill.submit(pipeline, [{}, {}, {}, {}], { outputs: [] });
+  const worker = await rowmill.startWorker([pipeline]);
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+  const { url } = await startTestApi(database.url);
+  const client = createClient({ baseUrl: url, validate: true });
+  const waits = await Promise.all(
+    [0, 1, 2, 3].map(async (seq) => (await client.getItemTrace({ jobId, seq })).attempts[0]!),
+  );
+  expect(waits.map(({ waitedFor }) => waitedFor)).toContain('rate_limit');
+  for (const { waitedFor, waitedMs } of waits)
+    if (waitedFor === 'rate_limit') expect(waitedMs).toBeGreaterThanOrEqual(0);
+});
+
+test('a pipeline in a test and a try have context.fetch', async () => {
+  const { url } = await startTestApi(database.url);
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const pipeline = definePipeline({
+    name: 'fetching',
+    phases: [
+      {
+        name: 'ask',
+        run: async (_, { fetch }) => ({ status: (await fetch(`${url}/none`, { accept: [404] })).status }),
+      },
+    ],
+  });
+  const { results } = await runPipeline(pipeline, [{}]);
+  expect(results).toMatchObject([{ status: 'DONE', result: { status: 404 } }]);
+  const settings = { ...(contextOf(rowmill).settings as Settings) };
+  const trace = await tryRow({
+    pipeline,
+    input: '{}',
+    params: {},
+    seq: 0,
+    start: { phase: 0, previous: null },
+    settings,
+    blobs: contextOf(rowmill).blobs,
+    once: true,
+    crashed: new Promise(() => {}),
+  });
+  expect(trace.calls[0]!.fetches).toMatchObject([{ method: 'GET', status: 404 }]);
 });

@@ -14,24 +14,29 @@ export function showTrace(
   return {
     seq,
     row: rowNumber(seq),
-    attempts: attempts.map((attempt, at) => ({
+    attempts: attempts.map(({ queuedMs, queuedFor, ...attempt }, at) => ({
       ...attempt,
       phaseName: phases[attempt.phase] ?? null,
       startedAt: timeOrNull(attempt.startedAt),
       endedAt: timeOrNull(attempt.endedAt),
-      ...waitBefore(attempt, attempts[at - 1]),
+      ...waitBefore(attempts[at]!, attempts[at - 1]),
       log: attempt.log.map((line) => ({ ...line, fields: asJson(line.fields) })),
     })),
   };
 }
 
-/** The wait of a retried call, from the end of the attempt before. */
+type Waited = Pick<z.infer<typeof itemTrace>['attempts'][number], 'waitedMs' | 'waitedFor'>;
+
+/** The wait for a limit; or else of a retried call, from the end of the attempt before; or else for a slot. */
 function waitBefore(
-  { startedAt, generation, phase }: TracedAttempt,
+  { startedAt, generation, phase, queuedMs, queuedFor }: TracedAttempt,
   before: TracedAttempt | undefined,
-): { waitedMs: number | null; waitedFor: 'retry' | null } {
+): Waited {
+  if (queuedFor !== null) return { waitedMs: queuedMs, waitedFor: queuedFor };
   const isRetry = before?.outcome === 'retry' && before.generation === generation && before.phase === phase;
-  if (!isRetry || !startedAt || !before.startedAt) return { waitedMs: null, waitedFor: null };
-  const endedMs = before.startedAt.getTime() + (before.durationMs ?? 0);
-  return { waitedMs: Math.max(0, Math.round(startedAt.getTime() - endedMs)), waitedFor: 'retry' };
+  if (isRetry && startedAt && before.startedAt) {
+    const endedMs = before.startedAt.getTime() + (before.durationMs ?? 0);
+    return { waitedMs: Math.max(0, Math.round(startedAt.getTime() - endedMs)), waitedFor: 'retry' };
+  }
+  return queuedMs ? { waitedMs: queuedMs, waitedFor: 'slot' } : { waitedMs: null, waitedFor: null };
 }

@@ -17,6 +17,7 @@ import type { JobPort, ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { noSuchRow } from '../try/choose-row.ts';
+import { fetchLine } from '../try/trace-lines.ts';
 
 export interface LogsOptions extends TargetOptions {
   follow?: boolean;
@@ -55,6 +56,7 @@ async function showRow(
   for (const attempt of attempts) {
     if (!json) console.log(attemptLine(attempt));
     for (const line of linesOfAttempt(row - 1, attempt, level)) print(line, json, true);
+    if (!json) for (const fetched of attempt.fetches) console.log(fetchLine(fetched));
     const thrown = thrownLine(attempt);
     if (!json && thrown !== null) console.log(thrown);
   }

@@ -1,5 +1,6 @@
 // The trace of one row: every call of its handlers, with its attempt, log, cost, timing and outcome.
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
+import type { FetchRecord } from '../../core/items/fetch-records.ts';
 import type { Contribution } from '../../core/items/counter.ts';
 import type { ErrorClass, ItemStatus } from '../../core/items/outcome.ts';
 
@@ -38,6 +39,8 @@ export interface TracedCall {
   logs: TracedLog[];
   /** Log lines that were not kept. */
   logsLeftOut: number;
+  /** Requests that the call sent by `context.fetch`. */
+  fetches: FetchRecord[];
   /** Rows that the call added to its job. A try does not run them. */
   emitted: { key: string; input: unknown }[];
   emittedLeftOut: number;

@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
+import type { FetchRecord } from '../../core/items/fetch-records.ts';
 import { amount } from '../../core/limits/budget-control.ts';
 import { MAX_CRASHES } from '../../core/retries/crash-policy.ts';
 import { printable } from '../progress-lines.ts';
@@ -44,6 +45,7 @@ export function logLine({ startedMs }: TracedCall, { atMs, level, message, field
 export function* endLines(call: TracedCall, once: boolean): Generator<string> {
   const cost = call.cost === null ? '' : `, cost ${amount(call.cost)}`;
   const took = `${describeMs(call.handlerMs)}${cost}`;
+  for (const fetched of call.fetches) yield fetchLine(fetched);
   if (call.errorClass === null) {
     const word = call.outcome === 'advanced' ? 'done' : call.outcome;
     yield `  ${word} in ${took}`;
@@ -55,6 +57,10 @@ export function* endLines(call: TracedCall, once: boolean): Generator<string> {
   yield `  ${call.errorClass}: ${printable(call.error ?? '')}`;
   if (call.thrown) yield* thrownLines(call.thrown);
   yield `  ${nextStep(call, once)}`;
+}
+
+export function fetchLine({ method, url, status, durationMs }: FetchRecord): string {
+  return `  ${printable(`${method} ${url}`)}: ${status ?? 'no answer'} after ${describeMs(durationMs)}`;
 }
 
 function* gainLines({ emitted, emittedLeftOut, counted }: TracedCall): Generator<string> {

@@ -4,6 +4,7 @@ import { describe } from '../../core/errors/classify-error.ts';
 import { addFailure, NO_FAILURES, strategyOf } from '../../core/errors/failure-counts.ts';
 import { describeThrown, type ThrownError } from '../../core/errors/thrown-error.ts';
 import { claimedOutputs, type EarlierOutputs } from '../../core/items/earlier-outputs.ts';
+import type { FetchRecord } from '../../core/items/fetch-records.ts';
 import type { Failure, ItemStatus } from '../../core/items/outcome.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
@@ -92,6 +93,7 @@ class RowTry {
         limits: UNSHARED_LIMITS,
         learned: {},
         slots: 1,
+        tracesEvery: true,
         onThrown: (thrown) => {
           this.#thrown = thrown;
         },
@@ -198,6 +200,7 @@ class RowTry {
       cost: null,
       logs: [],
       logsLeftOut: 0,
+      fetches: [],
       emitted: [],
       emittedLeftOut: 0,
       counted: [],
@@ -225,6 +228,7 @@ class RowTry {
       .map((child) => ({ key: child.key, input: JSON.parse(child.json) as unknown }));
     call.emittedLeftOut = children.length - call.emitted.length;
     call.counted = counted.slice(0, MAX_KEPT);
+    call.fetches = JSON.parse(outcome.trace?.fetches ?? '[]') as FetchRecord[];
     if (failure === null) return;
     call.errorClass = failure.class;
     call.error = failure.message;

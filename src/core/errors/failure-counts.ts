@@ -17,6 +17,7 @@ export function failuresOf(counts: string, errorClass: ErrorClass | typeof TRIED
 
 /** The strategy of the next attempt: moves on at each not_found, in this and earlier generations, and wraps around. */
 export function strategyOf(strategies: readonly string[], counts: string): string | undefined {
+  if (strategies.length === 0) return undefined;
   const turns = failuresOf(counts, TRIED) + failuresOf(counts, 'not_found');
   return strategies[turns % strategies.length];
 }

@@ -22,7 +22,7 @@ export class LogLines {
   readonly #limits: LogLimits;
   /** Lines of JSON, with commas between them. */
   #json = '';
-  #bytes = 0;
+  #bytesAtMost = 0;
   count = 0;
   dropped = 0;
 
@@ -38,25 +38,35 @@ export class LogLines {
       this.dropped += 1;
       return;
     }
-    const room = logMaxBytes - this.#bytes;
-    const text = replaceUnstorable(
-      JSON.stringify(message.length > room ? toStorableText(message, room) : message),
-    );
-    const line = `{"atMs":${Math.max(0, Math.round(atMs))},"level":"${level}","message":${text},"fields":${fieldsJson(fields, room)}}`;
-    const bytes = Buffer.byteLength(line) + 1;
-    if (bytes > room) {
-      this.dropped += 1;
-      return;
+    const room = logMaxBytes - this.#json.length;
+    const line = `{"atMs":${Math.max(0, Math.round(atMs))},"level":"${level}","message":${textJson(message, room)},"fields":${fieldsJson(fields, room)}}`;
+    // Counting bytes costs as much as writing the line, so bytes are only counted where the limit may be near.
+    let bytes = line.length * 3 + 1;
+    if (this.#bytesAtMost + bytes > logMaxBytes) {
+      this.#bytesAtMost = Buffer.byteLength(this.#json) + 1;
+      bytes = Buffer.byteLength(line) + 1;
+      if (this.#bytesAtMost + bytes > logMaxBytes + 1) {
+        this.dropped += 1;
+        return;
+      }
     }
     this.#json += this.count === 0 ? line : `,${line}`;
     this.count += 1;
-    this.#bytes += bytes;
+    this.#bytesAtMost += bytes;
   }
 
   /** A JSON array without line breaks; null if there are no lines. */
   toJson(): string | null {
     return this.count === 0 ? null : `[${this.#json}]`;
   }
+}
+
+/** Texts that are the same as JSON. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function textJson(text: string, maxLength: number): string {
+  if (text.length > maxLength) return JSON.stringify(toStorableText(text, maxLength));
+  return PLAIN.test(text) ? `"${text}"` : replaceUnstorable(JSON.stringify(text));
 }
 
 function fieldsJson(fields: object, maxLength: number): string {

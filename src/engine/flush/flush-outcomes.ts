@@ -30,6 +30,12 @@ export interface AttemptTrace {
   /** Number of lines in `log`. */
   lineCount: number;
   droppedLines: number;
+  /** JSON without line breaks: requests of the handler. */
+  fetches: string | null;
+  droppedFetches: number;
+  /** From the claim of the item to its start, and the limit that it waited for; null: only for a slot. */
+  waitedMs: number;
+  waitedFor: 'rate_limit' | 'budget' | null;
 }
 
 export interface RecordedOutcome {

@@ -40,7 +40,7 @@ export function traceBlocks(traced: readonly TracedOutcome[], nowMs: number): Tr
 /** `read-item-trace` finds attempts by the beginning. Absent fields are null, or 0. */
 function traceJson({ attempt, outcome, trace }: TracedOutcome, nowMs: number): string {
   const { seq, kind, status, handlerMs, delayMs } = outcome;
-  const { endedAtMs, strategy, thrown, log, droppedLines } = trace;
+  const { endedAtMs, strategy, thrown, log, droppedLines, fetches, droppedFetches } = trace;
   const ended = kind === 'advance' ? 'advanced' : kind === 'retry' ? 'retry' : status.toLowerCase();
   const agoMs = Math.round(Math.max(0, nowMs - endedAtMs) + handlerMs);
   let json = `{"seq":${seq},"attempt":${attempt},"outcome":"${ended}","agoMs":${agoMs},"durationMs":${Math.round(handlerMs * 10) / 10}`;
@@ -49,6 +49,10 @@ function traceJson({ attempt, outcome, trace }: TracedOutcome, nowMs: number): s
   if (thrown !== null) json += `,"thrown":${thrown}`;
   if (log !== null) json += `,"log":${log}`;
   if (droppedLines > 0) json += `,"droppedLines":${droppedLines}`;
+  if (fetches !== null) json += `,"fetches":${fetches}`;
+  if (droppedFetches > 0) json += `,"droppedFetches":${droppedFetches}`;
+  if (trace.waitedMs >= 1) json += `,"waitedMs":${Math.round(trace.waitedMs)}`;
+  if (trace.waitedFor !== null) json += `,"waitedFor":"${trace.waitedFor}"`;
   return `${json}}`;
 }
 

@@ -20,6 +20,8 @@ export interface AdmittedItem {
   charge: ItemCharge | null;
   /** Its parsed input, if a resource key or the cost needed it before the call. */
   parsed: unknown;
+  /** The limit that it waited for; absent: it did not wait for one. */
+  waitedFor?: 'rate_limit' | 'budget';
 }
 
 /** Queued items that wait for the same limit. */

@@ -185,6 +185,7 @@ export class ItemQueue implements QueuedByOwner {
   /** Registers the demand immediately: a key without demand is forgotten, and its items would never get a permit. */
   #ask(limit: Limit, item: AdmittedItem, owner: OwnerQueue): void {
     owner.holdBack(limit, item);
+    item.waitedFor = limit === item.charge?.limit ? 'budget' : 'rate_limit';
     const reserve = item.charge?.reserve ?? 0;
     if (!limit.demands.has(this))
       limit.demands.set(this, { items: 1, slots: 1, cost: reserve, next: reserve });

@@ -50,7 +50,9 @@ export function outcomeBytes(outcome: RecordedOutcome): number {
   const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;
   const counted = (outcome.counted?.length ?? 0) * COUNTED_BYTES;
   const { trace } = outcome;
-  const traced = trace ? 100 + (trace.log?.length ?? 0) + (trace.thrown?.length ?? 0) : 0;
+  const traced = trace
+    ? 100 + (trace.log?.length ?? 0) + (trace.thrown?.length ?? 0) + (trace.fetches?.length ?? 0)
+    : 0;
   return (
     100 + traced + children + counted + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0)
   );

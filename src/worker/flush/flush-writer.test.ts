@@ -28,7 +28,18 @@ function done(seq: number, json = `{"seq":${seq}}`): RecordedOutcome {
 
 /** DONE, with a trace. */
 function logged(seq: number): RecordedOutcome {
-  const trace = { endedAtMs: 0, strategy: null, thrown: null, log: '[]', lineCount: 0, droppedLines: 0 };
+  const trace = {
+    endedAtMs: 0,
+    strategy: null,
+    thrown: null,
+    log: '[]',
+    lineCount: 0,
+    droppedLines: 0,
+    fetches: null,
+    droppedFetches: 0,
+    waitedMs: 0,
+    waitedFor: null,
+  };
   return { ...done(seq), trace };
 }
 

@@ -22,6 +22,8 @@ export interface PoolsOptions {
   /** Slots of every pool, in place of those of its phase. */
   slots?: number;
   onThrown?: PhaseRuntime['onThrown'];
+  /** Every attempt has a trace. */
+  tracesEvery?: boolean;
 }
 
 export function createPools(
@@ -40,7 +42,7 @@ function createPool(
   phase: Phase<unknown, unknown, unknown>,
   phaseIndex: number,
   columns: ResultColumns,
-  { settings, limits, learned, slots: givenSlots, onThrown }: PoolsOptions,
+  { settings, limits, learned, slots: givenSlots, onThrown, tracesEvery }: PoolsOptions,
   services: PoolServices,
 ): PhasePool {
   const runtime: PhaseRuntime = {
@@ -54,6 +56,7 @@ function createPool(
       emitMaxPerItem: settings.emitMaxPerItem,
       logMaxLines: settings.logMaxLines,
       logMaxBytes: settings.logMaxBytes,
+      ...(tracesEvery && { tracesEvery }),
     },
     ...(onThrown && { onThrown }),
   };

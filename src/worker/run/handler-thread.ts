@@ -19,17 +19,24 @@ function tell(message: FromHandlerThread): void {
   parentPort!.postMessage(message);
 }
 
-/** Sends log lines to the main thread, which has the logger. */
+/** Room of the running call for lines that the main thread has to hold. */
+let room = { lines: 0, length: 0 };
+
+/**
+ * Sends log lines to the main thread, which has the logger and keeps them in case that this thread ends without an outcome.
+ * Lines over the limits of an attempt stay here: the main thread could not write them as fast as a handler may log.
+ */
 function forwardingLogger(common: object): Logger {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
-    (fields: object, message: string): void => {
-      const all = { ...common, ...fields };
-      try {
-        tell({ kind: 'log', level, fields: all, message });
-      } catch {
-        tell({ kind: 'log', level, fields: { ...common }, message });
-      }
+    (given: object, message: string): void => {
+      if (room.lines <= 0) return;
+      room.lines -= 1;
+      const text = message.slice(0, room.length);
+      const fields = plainFields({ ...common, ...given }, room.length - text.length);
+      room.length -= text.length + fields.length;
+      tell({ kind: 'log', level, fields, message: text });
+      if (room.length <= 0) room.lines = 0;
     };
   return {
     debug: write('debug'),
@@ -38,6 +45,16 @@ function forwardingLogger(common: object): Logger {
     error: write('error'),
     child: (fields) => forwardingLogger({ ...common, ...fields }),
   };
+}
+
+/** The fields as JSON; none if they have no JSON or are too long. */
+function plainFields(fields: object, maxLength: number): string {
+  try {
+    const json = JSON.stringify(fields);
+    return json.length <= maxLength ? json : '{}';
+  } catch {
+    return '{}';
+  }
 }
 
 async function loadRuntime(): Promise<PhaseRuntime> {
@@ -66,6 +83,7 @@ function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' 
   const lease = { claim, knownColumns: null } as unknown as Lease;
   running = new RunningItem(lease, claimed, monotonicMs(), services);
   running.charge = charge;
+  room = { lines: runtime.limits.logMaxLines, length: runtime.limits.logMaxBytes };
   runItem(runtime, running, (_, outcome) => {
     running = null;
     tell({ kind: 'outcome', outcome });

@@ -34,7 +34,8 @@ export type FromHandlerThread =
   | { kind: 'ready' }
   | { kind: 'outcome'; outcome: RecordedOutcome }
   | { kind: 'thrown'; thrown: ThrownError }
-  | { kind: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
+  /** `fields`: JSON. */
+  | { kind: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: string; message: string };
 
 export interface HandlerThreadsOptions {
   runtime: PhaseRuntime;
@@ -146,7 +147,7 @@ export class HandlerThreads {
   }
 
   #hear(thread: HandlerThread, message: FromHandlerThread): void {
-    if (message.kind === 'log') return this.#options.log[message.level](message.fields, message.message);
+    if (message.kind === 'log') return this.#hearLine(thread, message);
     if (message.kind === 'thrown') return this.#options.runtime.onThrown?.(message.thrown);
     if (message.kind === 'ready') {
       thread.ready = true;
@@ -156,6 +157,17 @@ export class HandlerThreads {
     const { call } = thread;
     thread.call = null;
     call?.resolve(this.#withNewColumns(call.item, message.outcome));
+  }
+
+  /** The outcome has the lines of its call. Lines kept here are for a thread that ends without one. */
+  #hearLine(
+    { call }: HandlerThread,
+    { level, fields: json, message }: Extract<FromHandlerThread, { kind: 'log' }>,
+  ): void {
+    const fields = JSON.parse(json) as Record<string, unknown>;
+    this.#options.log[level](fields, message);
+    const { jobId: _, seq: __, attempt: ___, ...own } = fields;
+    if (level !== 'debug') call?.item.keepLine(level, message, own);
   }
 
   /** Threads do not know which columns are stored, so they send the columns of every result. Keeps the new ones. */

@@ -38,10 +38,11 @@ export function itemOutcome(
   };
 }
 
-/** Undefined for a first attempt that succeeded and logged nothing: it stores no trace. */
+/** Undefined for a first attempt that succeeded and logged nothing, even if it sent requests: it stores no trace. */
 function traceOf(item: RunningItem, failure: Failure | null): AttemptTrace | undefined {
-  const { logged, thrown } = item;
-  if (logged === null && failure === null && item.lease.claim.attempt === 0) return undefined;
+  const { logged, fetched, thrown } = item;
+  if (logged === null && failure === null && item.lease.claim.attempt === 0 && !item.isAlwaysTraced)
+    return undefined;
   return {
     endedAtMs: wallClockMs(),
     strategy: item.strategy ?? null,
@@ -49,6 +50,10 @@ function traceOf(item: RunningItem, failure: Failure | null): AttemptTrace | und
     log: logged?.toJson() ?? null,
     lineCount: logged?.count ?? 0,
     droppedLines: logged?.dropped ?? 0,
+    fetches: fetched?.toJson() ?? null,
+    droppedFetches: fetched?.dropped ?? 0,
+    waitedMs: 0,
+    waitedFor: null,
   };
 }
 

@@ -200,13 +200,14 @@ export class PhasePool implements OrderedPool, LeaseRunner {
 
   #open<Item extends RunningItem>(
     Item: new (...given: ConstructorParameters<typeof RunningItem>) => Item,
-    { lease, claimed, permits, charge, parsed }: AdmittedItem,
+    { lease, claimed, permits, charge, parsed, waitedFor }: AdmittedItem,
     nowMs: number,
   ): Item {
     const item = new Item(lease, claimed, nowMs, this.#itemServices);
     item.permits = permits;
     item.charge = charge;
     item.parsed = parsed;
+    if (waitedFor) item.waitedFor = waitedFor;
     return item;
   }
 
@@ -249,6 +250,10 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     if (item.ended) return;
     item.ended = true;
     this.#admission.settled(item, outcome);
+    if (outcome.trace) {
+      outcome.trace.waitedMs = item.startedMs - item.lease.claimedAtMs;
+      outcome.trace.waitedFor = item.waitedFor;
+    }
     // The service answered the call once: the call reports the worst answer among its items.
     if (item instanceof BatchedItem) item.batch?.hear(heardFrom(outcome));
     this.#services.writer.record(item.lease, outcome);

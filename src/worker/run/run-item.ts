@@ -2,7 +2,6 @@
 // handler behaviour ends in one of a closed set of outcomes.
 import { classifyError } from '../../core/errors/classify-error.ts';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
-import type { LogLimits } from '../../core/items/log-lines.ts';
 import { canMerge, mergeOutputs } from '../../core/items/earlier-outputs.ts';
 import { isError, isVerdict } from '../../core/items/outcome.ts';
 import { toStorableJson } from '../../core/items/storable-json.ts';
@@ -17,7 +16,7 @@ import type { ResultColumns } from '../flush/result-columns.ts';
 import { columnsOf, itemOutcome, withGains } from './item-outcome.ts';
 import { classify, failureOf, recordFailure, recordRefusal } from './record-failure.ts';
 import { recordVerdict } from './record-verdict.ts';
-import type { RunningItem } from './running-item.ts';
+import type { ItemLimits, RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime extends PhasePlace {
   pipeline: Pipeline;
@@ -25,7 +24,7 @@ export interface PhaseRuntime extends PhasePlace {
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
   columns: ResultColumns;
-  limits: { emitMaxPerItem: number } & LogLimits;
+  limits: ItemLimits;
   /** Jitter of a retry, in [0, 1). Default: random. Pipeline tests set it to be reproducible. */
   jitter?: (item: RunningItem) => number;
   /** Receives every error of a handler before it is classified. Only the trace of one row needs them. */

@@ -1,9 +1,13 @@
 // One `runMany` call: several items of one job in one slot. Each item is aborted and settled separately, because its
 // lease may be lost while the others continue.
 
+import type { FetchRecord } from '../../core/items/fetch-records.ts';
 import type { BatchContext, BatchItem } from '../../pipeline/item-context.ts';
+import type { ItemLog } from '../../pipeline/item-log.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Heard, KeyPermits } from '../admission/key-permits.ts';
+import { createItemFetch } from './create-item-fetch.ts';
+import { createItemLog } from './create-item-log.ts';
 import type { TimedCall } from './deadline-queue.ts';
 import { checkCost, RunningItem } from './running-item.ts';
 
@@ -49,8 +53,27 @@ export class RunningBatch implements BatchContext, TimedCall {
     return this.#controller.signal;
   }
 
-  get log(): Logger {
-    return this.#log.child({ jobId: this.jobId, items: this.items.length });
+  /** Lines are kept with the first item of the call, once: every item would multiply them. */
+  get log(): ItemLog {
+    const common = { jobId: this.jobId, items: this.items.length };
+    return createItemLog(this.#log, common, (level, message, fields) =>
+      this.#first.keepLine(level, message, fields),
+    );
+  }
+
+  get fetch(): BatchContext['fetch'] {
+    const keepFetch = (record: FetchRecord): void => this.#first.keepFetch(record);
+    return createItemFetch({
+      signal: this.signal,
+      startedMs: this.startedMs,
+      idempotencyKey: null,
+      keepFetch,
+    });
+  }
+
+  /** Items that the schema refused are not part of the call. */
+  get #first(): BatchedItem {
+    return this.items.find(({ called, ended }) => called && !ended) ?? this.items[0]!;
   }
 
   /** Divides the amount equally among the items of the call. */

@@ -6,7 +6,8 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
 import { previousOf } from '../../core/items/earlier-outputs.ts';
-import { type LogLimits, LogLines } from '../../core/items/log-lines.ts';
+import { type FetchRecord, FetchRecords } from '../../core/items/fetch-records.ts';
+import { type LineLevel, type LogLimits, LogLines } from '../../core/items/log-lines.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { EmittedChild } from '../../engine/flush/store-children.ts';
@@ -20,16 +21,23 @@ import type { Logger } from '../../platform/logger.ts';
 import { type Charge, describeAmount } from '../admission/item-charge.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
+import { createItemFetch } from './create-item-fetch.ts';
 import { createItemLog } from './create-item-log.ts';
 import type { TimedCall } from './deadline-queue.ts';
 import { emittedRow } from './emitted-child.ts';
+
+export interface ItemLimits extends LogLimits {
+  emitMaxPerItem: number;
+  /** Every attempt has a trace, for commands that show one row. */
+  tracesEvery?: boolean;
+}
 
 /** Services that all items of a pool share. */
 export interface ItemServices {
   runtime: {
     pipeline: Pick<Pipeline, 'name' | 'phases' | 'kinds' | 'strategies' | 'counters'>;
     phase: Phase;
-    limits: { emitMaxPerItem: number } & LogLimits;
+    limits: ItemLimits;
   };
   log: Logger;
   blobs: Pick<BlobStore, 'get' | 'list'>;
@@ -55,6 +63,9 @@ export class RunningItem implements ItemContext, TimedCall {
   emitted: EmittedChild[] | null = null;
   counted: Contributions | null = null;
   logged: LogLines | null = null;
+  fetched: FetchRecords | null = null;
+  /** The limit that kept it from starting; null: none. */
+  waitedFor: 'rate_limit' | 'budget' | null = null;
   /** The error that failed the call; null: it threw none. */
   thrown: ThrownError | null = null;
   readonly #shared: ItemServices;
@@ -126,12 +137,30 @@ export class RunningItem implements ItemContext, TimedCall {
   get log(): ItemLog {
     if (this.#log === null) {
       const common = { jobId: this.jobId, seq: this.seq, attempt: this.attempt };
-      this.#log = createItemLog(this.#shared.log, common, (level, message, fields) => {
-        this.logged ??= new LogLines(this.#shared.runtime.limits);
-        this.logged.add(monotonicMs() - this.startedMs, level, message, fields);
-      });
+      this.#log = createItemLog(this.#shared.log, common, (level, message, fields) =>
+        this.keepLine(level, message, fields),
+      );
     }
     return this.#log;
+  }
+
+  keepLine(level: LineLevel, message: string, fields: object): void {
+    this.logged ??= new LogLines(this.#shared.runtime.limits);
+    this.logged.add(monotonicMs() - this.startedMs, level, message, fields);
+  }
+
+  get fetch(): ItemContext['fetch'] {
+    return createItemFetch(this);
+  }
+
+  keepFetch(record: FetchRecord): void {
+    this.fetched ??= new FetchRecords();
+    this.fetched.add(record);
+  }
+
+  /** True if its trace is stored whatever its outcome. */
+  get isAlwaysTraced(): boolean {
+    return this.#shared.runtime.limits.tracesEvery === true;
   }
 
   // Getters that return closures, not methods: handlers destructure the context.

@@ -1,4 +1,5 @@
 // Every attempt of one item, from the tables of outcomes and the traces of attempts.
+import type { FetchRecord } from '../../../core/items/fetch-records.ts';
 import type { LogLine } from '../../../core/items/log-lines.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { resultsOf } from '../results/stored-results.ts';
@@ -60,6 +61,12 @@ export interface TracedAttempt {
   thrown: StoredThrown | null;
   log: LogLine[];
   droppedLines: number;
+  fetches: FetchRecord[];
+  droppedFetches: number;
+  /** From the claim of the item to its start; null for an attempt without a trace. */
+  queuedMs: number | null;
+  /** The limit that it waited for meanwhile; null: none. */
+  queuedFor: 'rate_limit' | 'budget' | null;
 }
 
 type TraceColumns = Pick<
@@ -81,6 +88,10 @@ export async function readItemTrace(db: Executor, jobId: string, seq: number): P
       thrown: trace?.thrown ?? null,
       log: trace?.log ?? [],
       droppedLines: trace?.droppedLines ?? 0,
+      fetches: trace?.fetches ?? [],
+      droppedFetches: trace?.droppedFetches ?? 0,
+      queuedMs: trace && (trace.waitedMs ?? 0),
+      queuedFor: trace?.waitedFor ?? null,
     };
   });
 }

@@ -1,4 +1,5 @@
 // The trace of an attempt as a line of trace_blocks has it.
+import type { FetchRecord } from '../../../core/items/fetch-records.ts';
 import type { LogLine } from '../../../core/items/log-lines.ts';
 
 /** Most seqs from the first to the last of a block, as in the check of the table. */
@@ -16,6 +17,10 @@ export interface StoredTrace {
   thrown?: StoredThrown;
   log?: LogLine[];
   droppedLines?: number;
+  fetches?: FetchRecord[];
+  droppedFetches?: number;
+  waitedMs?: number;
+  waitedFor?: 'rate_limit' | 'budget';
 }
 
 export interface StoredThrown {
