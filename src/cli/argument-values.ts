@@ -1,6 +1,7 @@
 // Parsers for the values of options and arguments. An invalid value is refused before the command starts.
 import { InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/limits/budget.ts';
+import { ROW_CHANGES, type RowChange } from '../core/jobs/run-comparison.ts';
 import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
 
 export function collectSetting(
@@ -85,6 +86,14 @@ export function jobStates(text: string): JobState[] {
     if (!JOB_STATES.includes(state))
       throw new InvalidArgumentError(`expected one or more of ${JOB_STATES.join(', ')}`);
     return state;
+  });
+}
+
+export function rowChanges(text: string): RowChange[] {
+  return commaSeparated(text).map((each) => {
+    const known = ROW_CHANGES.find((change) => change.toLowerCase() === each.toLowerCase());
+    if (!known) throw new InvalidArgumentError(`expected one or more of ${ROW_CHANGES.join(', ')}`);
+    return known;
   });
 }
 

@@ -13,6 +13,7 @@ import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.t
 import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
 import { jobActivityPage } from '../../src/store/views/jobs/job-activity-page.ts';
 import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
+import { compareRuns, compareTotals } from '../../src/store/views/jobs/compare-runs.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
 import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
@@ -169,6 +170,8 @@ const nth =
   };
 const history = (db: Executor) => readItemHistory(db, jobId, 1, 5000);
 
+const compared = () => ({ jobId, from: 1, to: 2, fromSeq: 5000, toSeq: 9000 });
+
 const treeOf = () => ({ jobId, generation: 1, limit: 51 });
 
 const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
@@ -220,6 +223,8 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['phases', (db) => readPhases(db, jobId, 60_000)],
   ['timeline', (db) => readTimeline(db, jobId, { fromMs: 0, toMs: 1e12, stepMs: 60_000 })],
   ['generations', (db) => listGenerations(db, jobId)],
+  ['compared rows', (db) => compareRuns(db, compared(), ['changed'], 51)],
+  ['totals of compared rows', (db) => compareTotals(db, compared())],
   ['activity', (db) => jobActivityPage(db, jobId, null, 51)],
   ['audit', (db) => auditPage(db, { subject: 'x', actor: null, beforeId: null, limit: 51 })],
   ['stats', (db) => readStats(db, null, 60_000)],

@@ -1,5 +1,6 @@
 // Runs commands directly on the database.
 
+import { compareRunsOf } from '../../api/jobs/compare-runs.ts';
 import { showErrorGroup } from '../../api/jobs/show-error-group.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -24,6 +25,7 @@ import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
+import { gatherComparison } from './gather-comparison.ts';
 import {
   type PortItemsRequest,
   type JobListRequest,
@@ -65,6 +67,12 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     },
     errors: async (jobId, limit) => (await errorsOf(rowmill, jobId, { limit })).groups,
     errorPage: (jobId, request) => errorsOf(rowmill, jobId, request),
+    async compare(jobId, request) {
+      const job = await rowmill.job(jobId);
+      return gatherComparison(request.limit, (cursor, limit) =>
+        compareRunsOf(db, job, { ...request, limit, cursor }),
+      );
+    },
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),
