@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/limits/budget.ts';
 import { CSV_DELIMITERS, type CsvDelimiter } from '../core/files/output-format.ts';
+import { ROW_CHANGES, type RowChange } from '../core/jobs/run-comparison.ts';
 import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
 
 export function collectSetting(
@@ -93,6 +94,14 @@ export function jobStates(text: string): JobState[] {
     if (!JOB_STATES.includes(state))
       throw new InvalidArgumentError(`expected one or more of ${JOB_STATES.join(', ')}`);
     return state;
+  });
+}
+
+export function rowChanges(text: string): RowChange[] {
+  return commaSeparated(text).map((each) => {
+    const known = ROW_CHANGES.find((change) => change.toLowerCase() === each.toLowerCase());
+    if (!known) throw new InvalidArgumentError(`expected one or more of ${ROW_CHANGES.join(', ')}`);
+    return known;
   });
 }
 

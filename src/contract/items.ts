@@ -1,10 +1,13 @@
 // Rows of a job: pages of the grid, one row with its history, error groups, unfinished rows, and rates over time.
 import { z } from 'zod';
+import { ROW_CHANGES } from '../core/jobs/run-comparison.ts';
 import { itemParams } from './control.ts';
 import { lineLevel, jobLogLine, tracedFetch, tracedLine } from './logs.ts';
 import { defineRoutes } from './route.ts';
 import {
   flag,
+  generation,
+  itemStatus,
   jobId,
   jobOutcome,
   jobParams,
@@ -177,6 +180,36 @@ export const errorGroup = z
     trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
   })
   .meta({ id: 'ErrorGroup' });
+
+const comparedResult = z.object({
+  /** The run of this result, the same or an earlier one. */
+  generation: z.number(),
+  status: itemStatus,
+  error: z.string().nullable(),
+  cost: z.number().nullable(),
+  /** Duration of the last call. */
+  handlerMs: z.number().nullable(),
+});
+
+export const comparedRow = z
+  .object({
+    seq: z.number(),
+    /** `changed`: the same success or failure with another status, result or error. */
+    change: z.enum(ROW_CHANGES),
+    /** Null: the row was added after the first of the two runs. */
+    before: comparedResult.nullable(),
+    after: comparedResult,
+    /** Cells of the result that differ; an empty column is the whole result. */
+    cells: z.array(
+      z.object({
+        column: z.string(),
+        change: z.enum(['changed', 'added', 'removed']),
+        before: json,
+        after: json,
+      }),
+    ),
+  })
+  .meta({ id: 'ComparedRow' });
 
 export const pendingItem = z
   .object({
@@ -366,6 +399,42 @@ export const itemRoutes = defineRoutes({
           diff: z.looseObject({}).nullable(),
         }),
       ),
+    },
+    errors: ['CURSOR_INVALID'],
+  },
+  compareRuns: {
+    ...read,
+    path: '/api/jobs/:jobId/compare',
+    summary: 'Results of two runs side by side: rows with a newer result, and the cells that differ.',
+    query: z.strictObject({
+      /** Default: the newest run. */
+      to: generation.optional(),
+      /** Default: the run before `to`. */
+      from: generation.optional(),
+      /** Default: every change, but not `same`. */
+      change: listOf(z.enum(ROW_CHANGES)).optional(),
+      ...page,
+    }),
+    answer: {
+      status: 200,
+      schema: pageOf(comparedRow).extend({
+        from: z.number(),
+        to: z.number(),
+        /** Totals of all rows with a newer result, whatever `change` is. Null on later pages. */
+        totals: z
+          .object({
+            rows: z.record(z.enum(ROW_CHANGES), z.number()),
+            costBefore: z.number(),
+            costAfter: z.number(),
+            /** Average duration of the last call of a row. */
+            handlerMsBefore: z.number().nullable(),
+            handlerMsAfter: z.number().nullable(),
+            /** Totals of a large job cover the rows before this one. */
+            upToSeq: z.number(),
+            isComplete: z.boolean(),
+          })
+          .nullable(),
+      }),
     },
     errors: ['CURSOR_INVALID'],
   },

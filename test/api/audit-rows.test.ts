@@ -199,6 +199,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listErrors: { changesNothing: READS },
   getTimeline: { changesNothing: READS },
   listGenerations: { changesNothing: READS },
+  compareRuns: { changesNothing: READS },
   listRejected: { changesNothing: READS },
   listPendingOfJob: { changesNothing: READS },
   listPending: { changesNothing: READS },

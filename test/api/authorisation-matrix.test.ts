@@ -73,6 +73,7 @@ const MATRIX: Record<RouteName, Row> = {
   listErrors: READ,
   getTimeline: READ,
   listGenerations: READ,
+  compareRuns: READ,
   listRejected: READ,
   listPendingOfJob: READ,
   listPending: READ,

@@ -14,6 +14,7 @@ import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.t
 import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
 import { jobActivityPage } from '../../src/store/views/jobs/job-activity-page.ts';
 import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
+import { compareRuns, compareTotals } from '../../src/store/views/jobs/compare-runs.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
 import { readProgressOf } from '../../src/store/views/jobs/read-live-progress.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
@@ -175,6 +176,8 @@ const nth =
   };
 const history = (db: Executor) => readItemHistory(db, jobId, 1, 5000);
 
+const compared = () => ({ jobId, from: 1, to: 2, fromSeq: 5000, toSeq: 9000 });
+
 const treeOf = () => ({ jobId, generation: 1, limit: 51 });
 
 const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
@@ -228,6 +231,8 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['progress', (db) => readProgressOf(db, jobId, { reportMs: 60_000, silentMs: 60_000 })],
   ['timeline', (db) => readTimeline(db, jobId, { fromMs: 0, toMs: 1e12, stepMs: 60_000 })],
   ['generations', (db) => listGenerations(db, jobId)],
+  ['compared rows', (db) => compareRuns(db, compared(), ['changed'], 51)],
+  ['totals of compared rows', (db) => compareTotals(db, compared())],
   ['activity', (db) => jobActivityPage(db, jobId, null, 51)],
   ['audit', (db) => auditPage(db, { subject: 'x', actor: null, beforeId: null, limit: 51 })],
   ['stats', (db) => readStats(db, null, 60_000)],

@@ -78,6 +78,22 @@ test('jobs submitted through a server or on its database look the same from both
       expect(over.stderr).toBe('');
       expect(steady(over.stdout), command.join(' ')).toBe(steady(on.stdout));
     }
+    const compare = ['compare', jobId, '--change', 'same,changed', '--limit', '2'];
+    const [over, on, table] = await Promise.all([
+      remote(...compare, '--json'),
+      direct(...compare, '--json'),
+      direct(...compare),
+    ]);
+    expect(over.stdout).toBe(on.stdout);
+    expect(JSON.parse(on.stdout)).toMatchObject({
+      from: 1,
+      to: 2,
+      totals: { rows: { same: 4 } },
+      more: true,
+    });
+    expect(table.stdout).toContain('Run 1 and run 2: 0 fixed, 0 newly failed, 0 changed, 0 added, 4 same');
+    expect(table.stdout).toMatch(/^ *5 +same$/m);
+    expect(table.stderr).toContain('First 2 rows. Use --limit to see more');
     const client = createClient({ baseUrl: api.url, validate: true });
     const reads = [
       client.getJob({ jobId }),
@@ -86,6 +102,8 @@ test('jobs submitted through a server or on its database look the same from both
       client.getItem({ jobId, seq: 4 }),
       client.getTimeline({ jobId }),
       client.listGenerations({ jobId }),
+      client.compareRuns({ jobId }),
+      client.listErrors({ jobId }),
       client.listRejected({ jobId }),
       client.listPendingOfJob({ jobId }),
       client.listJobActivity({ jobId }),

@@ -1,5 +1,5 @@
 // Triage of a job in a real browser: groups of errors are skipped or changed as a whole, rows rejected from the file
-// are found, a job paused by its budget is resumed, and a row shows its story.
+// are found, a job paused by its budget is resumed, a row shows its story, and runs are compared.
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -286,5 +286,43 @@ test('a row tells its story, is copied as a fixture and walked among its matches
   await story.getByRole('heading', { name: 'Run 3' }).waitFor();
   await rowmill.whenFinished(jobId);
   await expectAccessible(page);
+  expectNoComplaints(complaints);
+});
+
+test('two runs are compared cell by cell, and every number shows its rows', async () => {
+  const api = await start();
+  const rows = Array.from({ length: 6 }, (_, n) => ({ sku: `s${n}`, country: n === 2 ? 'Spain' : 'ES' }));
+  const jobId = await rowmill.submit(lookups, rows);
+  await rowmill.whenFinished(jobId);
+  const edits = [
+    { seq: 2, input: { sku: 's2', country: 'ES' } },
+    { seq: 3, input: { sku: 's3', country: 'PT' } },
+    { seq: 4, input: { sku: 's4', country: 'Portugal' } },
+    { seq: 5, input: { sku: 's5b', country: 'ES' } },
+  ];
+  await rowmill.reprocess(jobId, { edits });
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}?tab=generations`);
+  await page.getByRole('button', { name: '1 Different result' }).click();
+  const table = page.getByRole('region', { name: 'Compared rows' });
+  await table.getByRole('link', { name: 'row 4' }).waitFor();
+  await table.getByRole('cell', { name: 'found', exact: true }).waitFor();
+  await table.getByRole('deletion').getByText('ES').waitFor();
+  await table.getByRole('insertion').getByText('PT').waitFor();
+  expect(await table.getByRole('link').count()).toBe(1);
+  await expectAccessible(page);
+
+  const comparison = page.getByRole('region', { name: 'Run 1 and run 2' });
+  await comparison.getByRole('button', { name: '1 Newly failed' }).click();
+  await table.getByText('unknown country Portugal').waitFor();
+  await comparison.getByRole('button', { name: '1 Newly failed' }).click();
+  await expect.poll(() => table.getByRole('link').allInnerTexts(), WAIT).toEqual(['row 3', 'row 4', 'row 5']);
+  await expectAccessible(page);
+  await table.getByRole('link', { name: 'row 3' }).click();
+  await page
+    .getByRole('dialog', { name: /^Row 3/ })
+    .getByText('Input edited')
+    .waitFor();
   expectNoComplaints(complaints);
 });

@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { maySeeAll } from '../../src/contract/permission.ts';
+import { ROW_CHANGES } from '../../src/core/jobs/run-comparison.ts';
 import { client, isSignedOut, queries } from '../lib/client.ts';
 import { fetchPart } from '../lib/fetch-part.ts';
 import { flag, oneOf, path, readSearch, text, wholeNumber } from '../lib/read-search.ts';
@@ -121,6 +122,10 @@ const readJobSearch = readSearch({
   /** Range of days in which the rows were updated. */
   from: text(),
   to: text(),
+  /** The runs that are compared, and the kind of change that is shown. */
+  runFrom: wholeNumber,
+  runTo: wholeNumber,
+  change: oneOf(ROW_CHANGES),
   /** The row whose drawer is open. */
   row: wholeNumber,
 });

@@ -8,6 +8,7 @@ import { cutPage } from '../answers/cut-page.ts';
 import { getItem } from '../items/get-item.ts';
 import { getItemTrace } from '../items/get-item-trace.ts';
 import { listErrors } from '../jobs/list-errors.ts';
+import { compareRunsOfJob } from '../jobs/compare-runs.ts';
 import { listItemsOfJob } from '../items/list-items-of-job.ts';
 import { listLogs } from '../items/list-logs.ts';
 import { listTree } from '../items/list-tree.ts';
@@ -37,6 +38,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
       })),
     };
   },
+  compareRuns: compareRunsOfJob,
   listRejected: async ({ job, query }, { reads }) => {
     const cursor = {
       list: `rejected ${job.jobId}`,

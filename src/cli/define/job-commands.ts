@@ -1,7 +1,7 @@
 // Commands on jobs and their rows: the nouns `jobs` and `rows` with their verbs. Former names are hidden and still work.
 import { type Command, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
-import { amountFromZero, csvDelimiter, jobStates, wholeNumber } from '../argument-values.ts';
+import { amountFromZero, csvDelimiter, jobStates, rowChanges, wholeNumber } from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
 import {
@@ -98,6 +98,18 @@ export function defineJobCommands(program: Command): void {
       );
   errors(jobs.command('errors <job>'));
   errors(program.command('errors <job>', { hidden: true }));
+
+  commandOfBoth('Compare two runs of a job, cell by cell', 'compare <job>', program)
+    .option('--from <run>', 'Earlier run (default: the one before --to)', wholeNumber)
+    .option('--to <run>', 'Later run (default: the newest)', wholeNumber)
+    .option('--change <kinds>', 'Only rows with these changes, such as fixed,newlyFailed', rowChanges)
+    .option('--limit <n>', 'Maximum number of rows', wholeNumber, 50)
+    .option('--json', 'JSON output')
+    .action(
+      ending(async (job: string, options) =>
+        (await import('../commands/compare.ts')).printComparison(job, options),
+      ),
+    );
 
   const exportResults = (target: Command): Command =>
     withRowFilter(

@@ -20,6 +20,7 @@ import { waitMs } from '../../platform/clock.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { onlyJob } from '../only-job.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
+import { gatherComparison } from './gather-comparison.ts';
 import {
   ANY_ATTEMPTS,
   type JobPort,
@@ -65,6 +66,11 @@ export function clientPort(client: Client, description: string): JobPort {
     },
     errors: async (jobId, limit) => (await errorsOf(client, jobId, { limit })).groups,
     errorPage: (jobId, request) => errorsOf(client, jobId, request),
+    async compare(jobId, { changes, ...request }) {
+      return gatherComparison(request.limit, (cursor, limit) =>
+        client.compareRuns({ jobId, ...request, change: changes, limit, cursor }),
+      );
+    },
     async items(jobId, { filter, limit }) {
       const given = { jobId, ...rowsOf(filter), limit: Math.min(limit, MAX_PAGE) };
       return (await firstOf(client.pages('listItems', given), limit)).map(toShownItem);

@@ -2,6 +2,7 @@
 
 import { readLogs } from '../../api/items/list-logs.ts';
 import { showTrace } from '../../api/items/show-trace.ts';
+import { compareRunsOf } from '../../api/jobs/compare-runs.ts';
 import { showErrorGroup } from '../../api/jobs/show-error-group.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -28,6 +29,7 @@ import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
+import { gatherComparison } from './gather-comparison.ts';
 import {
   type JobListRequest,
   type JobPort,
@@ -68,6 +70,12 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     },
     errors: async (jobId, limit) => (await errorsOf(rowmill, jobId, { limit })).groups,
     errorPage: (jobId, request) => errorsOf(rowmill, jobId, request),
+    async compare(jobId, request) {
+      const job = await rowmill.job(jobId);
+      return gatherComparison(request.limit, (cursor, limit) =>
+        compareRunsOf(db, job, { ...request, limit, cursor }),
+      );
+    },
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
     async trace(jobId, seq) {

@@ -1,13 +1,16 @@
 // The operations that commands need, implemented over a server and on the database. Shapes are those of the contract,
 // so that both implementations print the same.
 import type { z } from 'zod';
-import type { errorGroup, item, itemTrace } from '../../contract/items.ts';
+import type { Answered } from '../../client/route-call.ts';
+import type { comparedRow, errorGroup, item, itemTrace } from '../../contract/items.ts';
 import type { job, summary } from '../../contract/jobs.ts';
 import type { jobLogLine } from '../../contract/logs.ts';
 import type { worker } from '../../contract/operations.ts';
+import type { Routes } from '../../contract/routes.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { CsvDelimiter, OutputFormat } from '../../core/files/output-format.ts';
 import type { LineLevel } from '../../core/items/log-lines.ts';
+import type { RowChange } from '../../core/jobs/run-comparison.ts';
 import type { JobState } from '../../core/jobs/job-state.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
@@ -151,6 +154,22 @@ export interface JobListRequest {
   search?: string | undefined;
 }
 
+export interface PortCompareRequest {
+  from?: number | undefined;
+  to?: number | undefined;
+  changes?: RowChange[] | undefined;
+  limit: number;
+}
+
+export interface ShownComparison {
+  from: number;
+  to: number;
+  totals: Answered<Routes['compareRuns']>['totals'];
+  items: z.infer<typeof comparedRow>[];
+  /** More rows differ. */
+  more: boolean;
+}
+
 export interface PortItemsRequest {
   filter: ExportFilter;
   limit: number;
@@ -223,6 +242,8 @@ export interface JobPort {
   summary(jobId: string): Promise<ShownSummary | null>;
   errors(jobId: string, limit: number): Promise<ShownError[]>;
   errorPage(jobId: string, request: { limit: number; search?: string | undefined }): Promise<ShownErrors>;
+  /** Results of two runs side by side; `limit` rows of them. */
+  compare(jobId: string, request: PortCompareRequest): Promise<ShownComparison>;
   items(jobId: string, request: PortItemsRequest): Promise<ShownItem[]>;
   /** `seq` counts from 0. */
   storedRow(jobId: string, seq: number): Promise<StoredRow>;

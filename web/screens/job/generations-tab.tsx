@@ -1,8 +1,11 @@
 // The runs of a job: their rows, their results and the difference to the run before.
 import { useQuery } from '@tanstack/react-query';
+import { Columns2 } from 'lucide-react';
 import type { Answered } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
 import type { GenerationDiff } from '../../../src/core/jobs/generation-diff.ts';
+import type { RowChange } from '../../../src/core/jobs/run-comparison.ts';
+import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { OutcomeChip, StatusChip, statusWord } from '../../components/status-chip.tsx';
@@ -11,11 +14,15 @@ import { selectionWords } from '../../lib/detail-words.ts';
 import { formatCount } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { FailedScreen } from '../failed-screen.tsx';
+import { ChangeTiles } from './compare/change-tiles.tsx';
+import { CompareRuns } from './compare/compare-runs.tsx';
+import { useJobSearch } from './use-job-search.ts';
 
 type Generation = Answered<Routes['listGenerations']>['items'][number];
 
 export function GenerationsTab({ job }: { job: Job }) {
   const { jobId } = job;
+  const [{ runFrom, runTo }] = useJobSearch();
   const generations = useQuery({
     queryKey: ['job', jobId, 'generations'],
     queryFn: ({ signal }) => client.listGenerations({ jobId }, { signal }),
@@ -23,15 +30,18 @@ export function GenerationsTab({ job }: { job: Job }) {
   if (generations.isError && !generations.data) return <FailedScreen error={generations.error} />;
   if (!generations.data) return <p className="text-muted">Loading…</p>;
   return (
-    <ol aria-label="Runs" className="flex flex-col gap-3">
-      {generations.data.items.map((generation) => (
-        <Run
-          key={generation.generation}
-          run={generation}
-          isNewest={generation.generation === generations.data.items[0]?.generation}
-        />
-      ))}
-    </ol>
+    <div className="flex flex-col gap-3">
+      {runTo !== undefined && runTo > 1 && <CompareRuns job={job} from={runFrom ?? runTo - 1} to={runTo} />}
+      <ol aria-label="Runs" className="flex flex-col gap-3">
+        {generations.data.items.map((generation) => (
+          <Run
+            key={generation.generation}
+            run={generation}
+            isNewest={generation.generation === generations.data.items[0]?.generation}
+          />
+        ))}
+      </ol>
+    </div>
   );
 }
 
@@ -41,6 +51,9 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
   const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
   // The rows were skipped as a group: nothing ran.
   const isSkip = selection !== null && typeof selection === 'object' && 'skipped' in selection;
+  const [, change] = useJobSearch();
+  const compare = (kind?: RowChange) =>
+    change({ runFrom: generation - 1, runTo: generation, change: kind }, false);
   const left = Object.entries(leftOut).filter(([, count]) => count > 0);
   return (
     <li className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4">
@@ -52,6 +65,11 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
           {formatCount(selected)} {selected === 1 ? 'row' : 'rows'}{' '}
           {generation > 1 && (isSkip ? 'skipped' : 'rerun')}
         </span>
+        {generation > 1 && (
+          <Button size="small" onClick={() => compare()}>
+            <Columns2 size={14} aria-hidden /> Compare with run {generation - 1}
+          </Button>
+        )}
         <span className="ml-auto text-[13px] text-muted">
           started <RelativeTime at={openedAt} />
           {finishedAt !== null && (
@@ -62,20 +80,16 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
         </span>
       </div>
       {diff && (
-        <dl className="grid grid-cols-2 gap-2 sm:grid-cols-4">
-          <Change name="Fixed" count={diff.fixed} tone="bg-good-soft text-good" />
-          <Change name="Newly failed" count={diff.newlyFailed} tone="bg-bad-soft text-bad" />
-          <Change
-            name={
-              diff.otherResult > 0
-                ? `Unchanged (${formatCount(diff.otherResult)} with a different result)`
-                : 'Unchanged'
-            }
-            count={diff.unchanged}
-            tone="bg-quiet-soft text-quiet"
-          />
-          <Change name="Added" count={diff.added} tone="bg-info-soft text-info" />
-        </dl>
+        <ChangeTiles
+          counts={{
+            fixed: diff.fixed,
+            newlyFailed: diff.newlyFailed,
+            changed: diff.otherResult,
+            same: diff.unchanged - diff.otherResult,
+            added: diff.added,
+          }}
+          onShow={compare}
+        />
       )}
       {counts && total > 0 && (
         <div className="flex flex-col gap-1">
@@ -112,14 +126,3 @@ const LEFT_OUT_WORDS: Record<string, string> = {
   permanent: 'would fail again',
   exhausted: 'over the retry limit',
 };
-
-function Change({ name, count, tone }: { name: string; count: number; tone: string }) {
-  return (
-    <div
-      className={`flex flex-col-reverse rounded-md px-3 py-2 ${count === 0 ? 'bg-sunken text-muted' : tone}`}
-    >
-      <dt className="text-[13px]">{name}</dt>
-      <dd className="m-0 text-lg font-semibold tabular-nums">{formatCount(count)}</dd>
-    </div>
-  );
-}
