@@ -9,6 +9,7 @@ import type { JobState } from '../../core/jobs/job-state.ts';
 import type { OutputFormat } from '../../core/files/output-format.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import type { SubmitFileOptions } from '../../ingest/submit-file.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
@@ -205,6 +206,8 @@ export interface JobPort {
   /** Yields the job a few times per second until it finishes. */
   watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchedJob>;
   workers(): Promise<ShownWorker[]>;
+  /** Changes what is given, and returns the budgets; null for no limit. */
+  ownerBudget(ownerId: string, change: OwnerBudget): Promise<{ total: number | null; perDay: number | null }>;
   resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;
   setResource(name: string, change: OverrideChange, key: string | undefined): Promise<ResourceOverride>;
 }
