@@ -13,6 +13,7 @@ import {
   defineSourceCommands,
 } from './define/operating-commands.ts';
 import { defineProcessCommands, defineRunCommands } from './define/run-commands.ts';
+import { definePeopleCommands, defineWebhookCommands } from './define/server-commands.ts';
 import { EXIT } from './exit-codes.ts';
 import { sayCurrentNames } from './former-names.ts';
 import { usageErrors } from './usage-errors.ts';
@@ -44,6 +45,8 @@ program.commandsGroup('Database:');
 defineMaintenanceCommands(program);
 program.commandsGroup('Servers and accounts:');
 defineAccountCommands(program);
+defineWebhookCommands(program);
+definePeopleCommands(program);
 program.commandsGroup('Set up:').helpCommand('help [command]', 'Show help for a command');
 
 program

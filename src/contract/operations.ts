@@ -1,6 +1,6 @@
 // Pipelines, sources, resources, owners and workers, for operators. Health checks for machines.
 import { z } from 'zod';
-import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/limits/owner-limits.ts';
+import { MAX_OWNER_BUDGET, MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/limits/owner-limits.ts';
 import { defineRoutes } from './route.ts';
 import { flag, json, jsonObject, listOf, name, ownerId, page, pageOf, shortPage, time } from './values.ts';
 
@@ -97,6 +97,9 @@ export const owner = z
     weight: z.number(),
     maxRunningJobs: z.number().nullable(),
     maxInFlight: z.number().nullable(),
+    /** Maximum cost of the owner's jobs, ever and per UTC day; older servers leave them out. */
+    budgetTotal: z.number().nullable().optional(),
+    budgetPerDay: z.number().nullable().optional(),
     openJobs: z.number(),
     itemsInFlight: z.number(),
   })
@@ -223,15 +226,18 @@ export const operationRoutes = defineRoutes({
     method: 'PATCH',
     ...admin,
     path: '/api/owners/:ownerId',
-    summary: 'Change the weight and limits of an owner; null removes a limit.',
+    summary: 'Change the weight, limits and budgets of an owner; null removes a limit or budget.',
     params: z.object({ ownerId }),
     body: z.strictObject({
       weight: z.number().int().min(1).max(MAX_OWNER_WEIGHT).optional(),
       maxRunningJobs: z.number().int().min(1).max(MAX_OWNER_LIMIT).nullable().optional(),
       maxInFlight: z.number().int().min(1).max(MAX_OWNER_LIMIT).nullable().optional(),
+      budgetTotal: z.number().min(0).max(MAX_OWNER_BUDGET).nullable().optional(),
+      budgetPerDay: z.number().min(0).max(MAX_OWNER_BUDGET).nullable().optional(),
     }),
-    answer: { status: 200, schema: z.looseObject({ weight: z.number() }) },
-    errors: ['OWNER_INVALID'],
+    /** The values that were changed, and those stored with them. */
+    answer: { status: 200, schema: z.looseObject({ weight: z.number().optional() }) },
+    errors: ['OWNER_INVALID', 'BUDGET_INVALID'],
   },
   listWorkers: {
     ...operate,

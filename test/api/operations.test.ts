@@ -176,8 +176,21 @@ describe('limits', () => {
       weight: 3,
       maxRunningJobs: null,
       maxInFlight: 50,
+      budgetTotal: null,
+      budgetPerDay: null,
       openJobs: 0,
       itemsInFlight: 0,
+    });
+    const client = apiReader(url);
+    const answer = await fetch(`${url}/api/owners/ada`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ budgetTotal: 500, budgetPerDay: 20 }),
+    });
+    expect(await answer.json()).toEqual({ budgetTotal: 500, budgetPerDay: 20 });
+    const owners = (await client.read('listOwners')).items;
+    expect(owners.find(({ ownerId }) => ownerId === 'ada')).toMatchObject({
+      ...{ weight: 3, maxInFlight: 50, budgetTotal: 500, budgetPerDay: 20 },
     });
   });
 

@@ -133,6 +133,10 @@ test('jobs submitted through a server or on its database look the same from both
       expect(stdout.trim().split('\n')).toHaveLength(20);
       expect(JSON.parse(stdout.split('\n')[19]!)).toMatchObject({ seq: 19 });
     }
+    const budget = { ownerId: 'anna', budget: { total: null, perDay: 20 } };
+    const changed = await remote('owners', 'budget', 'anna', '--per-day', '20', '--json');
+    expect(JSON.parse(changed.stdout)).toEqual(budget);
+    expect(JSON.parse((await direct('owners', 'budget', 'anna', '--json')).stdout)).toEqual(budget);
     const held = await remote('submit', 'rows.csv', '--pipeline', 'odd', '--again', '--hold');
     const cancelled = await remote('cancel', held.stdout.trim());
     expect(cancelled.stdout).toContain('is cancelled: 20 rows had no result (CANCELLED)');

@@ -5,6 +5,7 @@ import { PAGE_SIZE_MAX } from '../../contract/values.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { overrideResource } from '../../engine/limits/override-resource.ts';
+import { setBudgetOfOwner } from '../../engine/limits/set-budget.ts';
 import { setOwner } from '../../engine/limits/set-owner.ts';
 import { controlOptions } from '../../engine/limits/sync-resources.ts';
 import { VERSION } from '../../platform/version.ts';
@@ -58,20 +59,26 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   listOwners: async ({ query, engine }) => {
     const owners = await listOwners(engine.db, query.limit);
     return {
-      items: owners.map(({ ownerId, weight, maxRunningJobs, maxInFlight, jobs, leased }) => ({
-        ownerId,
-        weight,
-        maxRunningJobs,
-        maxInFlight,
+      items: owners.map(({ jobs, leased, running: _, waiting: __, ...owner }) => ({
+        ...owner,
         openJobs: jobs,
         itemsInFlight: leased,
       })),
     };
   },
   changeOwner: async ({ params, body, engine }, { notifier }) => {
-    const limits = await setOwner(engine, params.ownerId, given(body), engine.by!.actor);
+    const { budgetTotal: total, budgetPerDay: perDay, ...change } = body;
+    const { ownerId } = params;
+    const { actor } = engine.by!;
+    // First the budgets, which can be refused.
+    const budget =
+      total === undefined && perDay === undefined
+        ? null
+        : await setBudgetOfOwner(engine, ownerId, given({ total, perDay }), actor);
+    const isOnlyBudget = budget !== null && Object.keys(given(change)).length === 0;
+    const limits = isOnlyBudget ? {} : await setOwner(engine, ownerId, given(change), actor);
     await notifier.hint();
-    return { ...limits };
+    return { ...limits, ...(budget && { budgetTotal: budget.total, budgetPerDay: budget.perDay }) };
   },
   listWorkers: async ({ query, engine }, { reads }) => {
     const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3, query.limit);

@@ -1,11 +1,8 @@
 // rowmill keys and rowmill open: commands that need a server.
-import type { Client } from '../../client/create-client.ts';
 import type { Scope } from '../../contract/scopes.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { noteOrigin } from '../error-origin.ts';
-import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
-import { clientOf } from '../remote/client-of.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
 import { clientPort } from '../remote/client-port.ts';
+import { withServer } from '../remote/with-server.ts';
 import { startBrowser } from '../start-browser.ts';
 import { textTable } from '../text-table.ts';
 
@@ -20,7 +17,7 @@ export interface NewKeyOptions extends KeysOptions {
 }
 
 export async function listKeysOf(options: KeysOptions): Promise<number> {
-  return withClient(options, 'keys', async (client) => {
+  return withServer(options, 'keys', async (client) => {
     const { items } = await client.listKeys({ all: options.all });
     if (options.json) console.log(JSON.stringify(items));
     else if (items.length === 0) console.log('No keys. Create one with: rowmill keys create <name>');
@@ -44,7 +41,7 @@ export async function listKeysOf(options: KeysOptions): Promise<number> {
 }
 
 export async function createKeyOf(name: string, options: NewKeyOptions): Promise<number> {
-  return withClient(options, 'keys', async (client) => {
+  return withServer(options, 'keys', async (client) => {
     const { scopes, days } = options;
     const made = await client.createKey({
       name,
@@ -61,7 +58,7 @@ export async function createKeyOf(name: string, options: NewKeyOptions): Promise
 }
 
 export async function revokeKeyOf(keyId: string, options: KeysOptions): Promise<number> {
-  return withClient(options, 'keys', async (client) => {
+  return withServer(options, 'keys', async (client) => {
     await client.revokeKey({ keyId });
     console.log(options.json ? JSON.stringify({ keyId, revoked: true }) : `Key ${keyId} is revoked`);
     return 0;
@@ -75,28 +72,11 @@ export interface OpenOptions extends TargetOptions {
 }
 
 export async function openWebPage(prefix: string | undefined, options: OpenOptions): Promise<number> {
-  return withClient(options, 'pages', async (client, url) => {
+  return withServer(options, 'pages', async (client, url) => {
     const job = prefix === undefined ? null : await clientPort(client, url).findJob(prefix);
     const address = job === null ? `${url}/` : `${url}/jobs/${job.jobId}`;
     console.log(options.json ? JSON.stringify({ url: address }) : address);
     if (!options.print) startBrowser(address);
     return 0;
   });
-}
-
-async function withClient(
-  options: TargetOptions,
-  what: string,
-  work: (client: Client, url: string) => Promise<number>,
-): Promise<number> {
-  const target = chooseTarget(options);
-  if (target.kind === 'api')
-    return noteOrigin(`server ${target.url} (${target.because})`, () => work(clientOf(target), target.url));
-  throw new RowmillError(
-    'API_UNREACHABLE',
-    `only a server has ${what}, and this command would use the database (${target.because})`,
-    {
-      hint: 'Name a server with --api or ROWMILL_API, or sign in: rowmill login <url>',
-    },
-  );
 }

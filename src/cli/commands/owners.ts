@@ -7,6 +7,8 @@ import { listAudit } from '../../store/views/jobs/list-audit.ts';
 import { currentAccount } from '../current-account.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import { withPort } from '../remote/with-port.ts';
 import { textTable } from '../text-table.ts';
 import { withRowmill } from '../with-rowmill.ts';
 
@@ -76,6 +78,26 @@ export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Pro
       console.log(
         `Owner ${printable(ownerId)}: ${[...describeLimits(limits), ...describeSpendable(spendable)].join(', ')}`,
       );
+    return 0;
+  });
+}
+
+export interface OwnerBudgetOptions extends TargetOptions {
+  json?: boolean;
+  total?: number | 'none';
+  perDay?: number | 'none';
+}
+
+/** Shows the budgets of an owner, after a change if one is given. */
+export async function ownerBudgetOf(ownerId: string, options: OwnerBudgetOptions): Promise<number> {
+  const { total, perDay, json } = options;
+  return withPort(options, async (port) => {
+    const budget = await port.ownerBudget(ownerId, {
+      ...(total !== undefined && { total: limitOf(total) }),
+      ...(perDay !== undefined && { perDay: limitOf(perDay) }),
+    });
+    if (json) console.log(JSON.stringify({ ownerId, budget }));
+    else console.log(`Owner ${printable(ownerId)}: ${describeSpendable(budget).join(', ')}`);
     return 0;
   });
 }

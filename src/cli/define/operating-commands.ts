@@ -1,7 +1,7 @@
 // Commands for operators: workers, limits, owners, counters, sources, the database.
 import type { Command, CommandOptions } from 'commander';
 import { amountOrNone, numberFrom, trueOrFalse, wholeNumber, wholeNumberOrNone } from '../argument-values.ts';
-import { command, commandOfBoth, ending, withSettings } from './command-parts.ts';
+import { command, commandOfBoth, ending, withApi, withSettings } from './command-parts.ts';
 
 function withSource(target: Command): Command {
   return withSettings(target)
@@ -47,7 +47,10 @@ export function defineOperatingCommands(program: Command): void {
       ),
     );
 
-  const owners = command('Owners of jobs: list, set', 'owners', program).option('--json', 'JSON output');
+  const owners = command('Owners of jobs: list, set, budget', 'owners', program).option(
+    '--json',
+    'JSON output',
+  );
 
   owners
     .command('list', { isDefault: true })
@@ -74,6 +77,16 @@ export function defineOperatingCommands(program: Command): void {
     .action(
       ending(async (owner: string, _, set: Command) =>
         (await import('../commands/owners.ts')).setOwnerOf(owner, set.optsWithGlobals()),
+      ),
+    );
+
+  withApi(owners.command('budget <owner>'))
+    .description('Show the budgets of an owner, or change them')
+    .option('--total <amount|none>', "Maximum total cost of the owner's jobs", amountOrNone)
+    .option('--per-day <amount|none>', "Maximum cost of the owner's jobs per day, in UTC", amountOrNone)
+    .action(
+      ending(async (owner: string, _, budget: Command) =>
+        (await import('../commands/owners.ts')).ownerBudgetOf(owner, budget.optsWithGlobals()),
       ),
     );
 

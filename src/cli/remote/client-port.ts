@@ -116,6 +116,14 @@ export function clientPort(client: Client, description: string): JobPort {
       const { items } = await client.listWorkers();
       return items.map(toShownWorker);
     },
+    async ownerBudget(ownerId, { total: budgetTotal, perDay: budgetPerDay }) {
+      if (budgetTotal !== undefined || budgetPerDay !== undefined)
+        await client.changeOwner({ ownerId, budgetTotal, budgetPerDay });
+      for await (const owner of client.pages('listOwners', {}))
+        if (owner.ownerId === ownerId)
+          return { total: owner.budgetTotal ?? null, perDay: owner.budgetPerDay ?? null };
+      return { total: null, perDay: null };
+    },
     async resources({ name, limit }) {
       return (await client.listResources({ name, limit: Math.min(limit, 1000) })).items as never;
     },

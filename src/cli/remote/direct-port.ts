@@ -24,6 +24,7 @@ import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
 import { readJobParams } from '../../store/views/jobs/read-job-params.ts';
+import { listOwners } from '../../store/views/limits/list-owners.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
@@ -137,6 +138,14 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
           heartbeatAt: heartbeatAt.toISOString(),
         }),
       );
+    },
+    async ownerBudget(ownerId, change) {
+      if (Object.keys(change).length > 0)
+        return rowmill.setOwnerBudget(ownerId, change, { actor: currentAccount() });
+      const found = (await listOwners(db, Number.MAX_SAFE_INTEGER)).find(
+        (owner) => owner.ownerId === ownerId,
+      );
+      return { total: found?.budgetTotal ?? null, perDay: found?.budgetPerDay ?? null };
     },
     resources: ({ name, limit }) => rowmill.resources({ ...(name !== undefined && { name }), limit }),
     setResource: (name, change, key) =>

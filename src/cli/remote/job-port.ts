@@ -14,6 +14,7 @@ import type { RowChange } from '../../core/jobs/run-comparison.ts';
 import type { JobState } from '../../core/jobs/job-state.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import type { SubmitFileOptions } from '../../ingest/submit-file.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
@@ -267,6 +268,8 @@ export interface JobPort {
   /** True if the server or database is not available for now. */
   isPassing(error: unknown): boolean;
   workers(): Promise<ShownWorker[]>;
+  /** Changes what is given, and returns the budgets; null for no limit. */
+  ownerBudget(ownerId: string, change: OwnerBudget): Promise<{ total: number | null; perDay: number | null }>;
   resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;
   setResource(name: string, change: OverrideChange, key: string | undefined): Promise<ResourceOverride>;
 }

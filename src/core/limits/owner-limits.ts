@@ -9,3 +9,5 @@ export interface WorkOwner {
   /** Maximum number of items in flight; null: unlimited. */
   maxInFlight: number | null;
 }
+/** Bound of budgets over the API. A request with more is a mistake. */
+export const MAX_OWNER_BUDGET = 1e12;

@@ -1,7 +1,11 @@
 // Edits the quota of an owner.
 import type { z } from 'zod';
 import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
-import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../../src/core/limits/owner-limits.ts';
+import {
+  MAX_OWNER_BUDGET,
+  MAX_OWNER_LIMIT,
+  MAX_OWNER_WEIGHT,
+} from '../../../src/core/limits/owner-limits.ts';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog, textIn } from '../../components/form-dialog.tsx';
 import { say } from '../../components/toasts.tsx';
@@ -23,6 +27,8 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         weight: Number(textIn(form, 'weight')),
         maxRunningJobs: limitIn(form, 'maxRunningJobs'),
         maxInFlight: limitIn(form, 'maxInFlight'),
+        budgetTotal: limitIn(form, 'budgetTotal'),
+        budgetPerDay: limitIn(form, 'budgetPerDay'),
       }),
     );
     say(`Quota for ${ownerId} updated`);
@@ -73,6 +79,26 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         step={1}
         defaultValue={owner?.maxInFlight ?? ''}
         hint="Leave empty for no limit. Counts active calls across all workers."
+      />
+      <TextField
+        label="Budget"
+        name="budgetTotal"
+        type="number"
+        min={0}
+        max={MAX_OWNER_BUDGET}
+        step="any"
+        defaultValue={owner?.budgetTotal ?? ''}
+        hint="Maximum total cost. Leave empty for no limit."
+      />
+      <TextField
+        label="Budget per day"
+        name="budgetPerDay"
+        type="number"
+        min={0}
+        max={MAX_OWNER_BUDGET}
+        step="any"
+        defaultValue={owner?.budgetPerDay ?? ''}
+        hint="Maximum cost per day, in UTC. Leave empty for no limit."
       />
     </FormDialog>
   );

@@ -20,7 +20,7 @@ const LIST_OWNERS: Statement = {
       group by j.owner_id
     )
     select coalesce(o.owner_id, w.owner_id) as "ownerId", coalesce(w.weight, 1) as weight, w.max_running_jobs as "maxRunningJobs",
-      w.max_in_flight as "maxInFlight",
+      w.max_in_flight as "maxInFlight", w.budget_total as "budgetTotal", w.budget_per_day as "budgetPerDay",
       coalesce(o.jobs, 0)::int as jobs, coalesce(o.running, 0)::int as running,
       coalesce(o.waiting, 0) as waiting, coalesce(o.leased, 0) as leased
     from open o
@@ -31,6 +31,9 @@ const LIST_OWNERS: Statement = {
 
 export interface ListedOwner extends OwnerLimits {
   ownerId: string;
+  /** Maximum cost of the owner's jobs, ever and per day; null for no limit. */
+  budgetTotal: number | null;
+  budgetPerDay: number | null;
   /** Unfinished jobs; `running` is the number of those that have started. */
   jobs: number;
   running: number;
