@@ -24,6 +24,8 @@ export interface DatabaseOptions {
   deadlineMs: number;
   /** Only for connections that run nothing but the hot path. */
   keyedAccess?: boolean;
+  /** Commits do not wait for the disk: a crash of the server may undo the last ones, always from the newest on. */
+  asyncCommit?: boolean;
   onError?: (error: Error) => void;
 }
 
@@ -62,11 +64,12 @@ export interface Transaction extends Executor {
 }
 
 export function sessionParameters(
-  options: Pick<DatabaseOptions, 'keyedAccess' | 'deadlineMs'>,
+  options: Pick<DatabaseOptions, 'keyedAccess' | 'asyncCommit' | 'deadlineMs'>,
 ): [name: string, value: string | number][] {
   return Object.entries({
     ...SESSION_PARAMETERS,
     ...(options.keyedAccess && KEYED_ACCESS_PARAMETERS),
+    ...(options.asyncCommit && { synchronous_commit: 'off' }),
     statement_timeout: options.deadlineMs + 1000,
     idle_in_transaction_session_timeout: Math.min(options.deadlineMs, IDLE_IN_TRANSACTION_MS),
   });

@@ -26,6 +26,9 @@ export function openConnections(
       applicationName: `rowmill ${role}`,
       deadlineMs: settings.databaseDeadlineMs,
       keyedAccess: role !== 'control',
+      // If the server crashes before a claim is on disk, its rows are in the queue again, and the fence refuses the
+      // results of this lease. A stored result is never without its claim: the flush that stores it waits for both.
+      asyncCommit: role === 'claim',
       onError: (error) => log.warn({ error: error.message }, 'database connection failed'),
     }),
   });
