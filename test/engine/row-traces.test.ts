@@ -332,7 +332,7 @@ test('a pipeline in a test and a try have context.fetch', async () => {
     input: '{}',
     params: {},
     seq: 0,
-    start: { phase: 0, previous: null },
+    start: { phase: 0, outputs: {} },
     settings,
     blobs: contextOf(rowmill).blobs,
     once: true,
