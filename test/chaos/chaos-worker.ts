@@ -16,6 +16,7 @@ export type ChaosHandler =
   | { kind: 'pay'; url: string }
   | { kind: 'emit'; perItem: number; keys: number }
   | { kind: 'count' }
+  | { kind: 'log' }
   | { kind: 'hostile' }
   | { kind: 'fetch'; url: string };
 

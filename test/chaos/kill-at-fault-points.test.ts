@@ -110,6 +110,38 @@ test.each(cases)(
   },
 );
 
+test.each(['flush.before_commit', 'flush.after_commit'] as const)(
+  'every result has the trace of its call, once, after a kill at %s',
+  async (point) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const pipeline = chaosPipeline(`logged-${point}`);
+      const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+      const handler = { kind: 'log' } as const;
+      const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS, handler };
+      const victim = startChaosWorker({ ...shared, faultPoints: `${point}=kill@4` });
+      const victimId = await workerIdOf(victim);
+      await expectKilledAt(victim, point);
+      const second = startChaosWorker(shared);
+      await whenFinished(rowmill, jobId);
+      await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+      const stored = await database.query<{ seq: number; workerId: string; lines: unknown }>(
+        `select (l.line::json ->> 'seq')::int as seq, b.worker_id as "workerId", l.line::json -> 'log' as lines
+         from trace_blocks b cross join lateral unnest(string_to_array(b.traces, E'\\n')) as l(line)
+         where b.job_id = $1 order by 1`,
+        [jobId],
+      );
+      expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: ITEMS }, (_, seq) => seq));
+      for (const { seq, lines } of stored)
+        expect(lines).toMatchObject([{ message: 'began', fields: { n: seq } }, { message: 'ends' }]);
+      expect(new Set(stored.map(({ workerId }) => workerId)).size, 'void: one worker did all').toBe(2);
+      expect(stored.some(({ workerId }) => workerId === victimId)).toBe(true);
+      second.kill('SIGTERM');
+      await second.exited;
+    });
+  },
+);
+
 test.each(isDeep ? [1, 2] : [2])(
   'every item gets one result after a kill at rescue.before_commit, passage %i',
   async (passage) => {

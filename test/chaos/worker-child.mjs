@@ -159,6 +159,11 @@ function beHostile(input) {
 }
 
 const HANDLERS = {
+  async log({ n }, { log }) {
+    log('began', { n });
+    log.warn('ends', { n });
+    return { n };
+  },
   /** Emits `perItem` keys, most of which already exist. */
   async emit({ n, page }, { emit }) {
     const { perItem, keys } = config.handler;
