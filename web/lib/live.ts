@@ -14,10 +14,17 @@ const counterListeners = new Set<(event: CounterEvent) => void>();
 
 function become(next: LiveState): void {
   if (state === next) return;
-  // Events were missed while the stream was down: refetch everything.
+  // Events were missed while the stream was down: refetch everything. The first stream starts with the next event, so
+  // jobs that were fetched, or are being fetched, may have changed before it opened.
   if (next === 'live' && state === 'lost') refresh(queries);
+  else if (next === 'live') refreshJobs();
   state = next;
   for (const listener of listeners) listener();
+}
+
+function refreshJobs(): void {
+  refresh(queries, ['job']);
+  refresh(queries, ['jobs']);
 }
 
 async function listen(signal: AbortSignal): Promise<void> {

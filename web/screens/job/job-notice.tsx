@@ -9,7 +9,7 @@ import { usePermission } from '../../lib/permission.ts';
 import type { JobProgressProps } from './job-progress.tsx';
 import { ProcessNow } from './process-now.tsx';
 
-export interface JobNoticeProps extends JobProgressProps {
+export interface JobNoticeProps extends Pick<JobProgressProps, 'job' | 'live'> {
   onBudget: () => void;
 }
 
@@ -75,7 +75,7 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
   return job.lastError ? <Notice text={job.lastError} /> : null;
 }
 
-function TrialNotice({ job, live: { counts } }: JobProgressProps) {
+function TrialNotice({ job, live: { counts } }: Pick<JobProgressProps, 'job' | 'live'>) {
   const { can } = usePermission();
   const isOver = (counts.PROCESSING ?? 0) === 0 && (counts.PENDING ?? 0) <= job.held;
   const rest = `${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'} waiting`;

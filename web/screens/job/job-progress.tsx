@@ -1,12 +1,13 @@
 // Progress, speed, expected finish, cost and budget of a job.
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { windowWords } from '../../../src/core/jobs/recent-rate.ts';
 import { UNFINISHED_PARTS, UNFINISHED_WORDS } from '../../../src/core/jobs/unfinished-rows.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime, useNow } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
 import {
   formatCost,
@@ -18,6 +19,7 @@ import {
   formatTimeLeft,
 } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
+import { useLiveState } from '../../lib/live.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { JobNotice } from './job-notice.tsx';
 
@@ -40,6 +42,8 @@ export interface JobProgressProps {
     | 'cost'
     | 'state'
   >;
+  /** Time at which these numbers arrived. */
+  asOfMs: number;
 }
 
 const SCOPES: Record<string, string> = {
@@ -56,7 +60,8 @@ const DOTS: Record<string, string> = {
   CANCELLED: 'bg-line',
 };
 
-export function JobProgress({ job, live }: JobProgressProps) {
+export function JobProgress({ job, live, asOfMs }: JobProgressProps) {
+  const isStale = useLiveState() === 'lost';
   const { counts, itemCount, perSecond, rateWindowMs, cost, state } = live;
   const { can } = usePermission();
   const [isBudgeting, setBudgeting] = useState(false);
@@ -68,7 +73,8 @@ export function JobProgress({ job, live }: JobProgressProps) {
       aria-label="Progress"
       className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4"
     >
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5">
+      {isStale && <AsOf atMs={asOfMs} />}
+      <dl className={classNames(isStale && 'opacity-60', FACTS)}>
         <Fact
           name="Progress"
           more={`${formatCount(finished)} of ${formatCount(itemCount)} ${itemCount === 1 ? 'row' : 'rows'}${job.sealed || job.finishedAt !== null ? '' : ' (still reading file)'}`}
@@ -171,7 +177,23 @@ function Unfinished({
   ));
 }
 
-function Times({ job, live: { eta, etaUnknownBecause } }: JobProgressProps) {
+const FACTS = 'grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5';
+
+/** The age of the numbers, which counts up while the server cannot be reached. */
+function AsOf({ atMs }: { atMs: number }) {
+  const [nowMs, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <p className="text-[13px] text-warn tabular-nums">
+      As of {formatDuration(Math.max(1000, nowMs - atMs))} ago. Reconnecting…
+    </p>
+  );
+}
+
+function Times({ job, live: { eta, etaUnknownBecause } }: Pick<JobProgressProps, 'job' | 'live'>) {
   const nowMs = useNow();
   if (eta)
     return (

@@ -7,7 +7,6 @@ import { Button } from '../../components/button.tsx';
 import { OnceOpen } from '../../components/once-open.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
-import type { Job } from '../../lib/job.ts';
 import { useProgress } from '../../lib/live.ts';
 import { jobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
@@ -57,15 +56,32 @@ function OneJob({ jobId }: { jobId: string }) {
     useMemo(() => {
       if (!data) return null;
       // An event or the fetched job, whichever is newer.
-      return { job: data, live: latest && latest.atMs >= dataUpdatedAt ? latest.event : data };
+      const isEvent = latest !== null && latest.atMs >= dataUpdatedAt;
+      return {
+        job: data,
+        live: isEvent ? latest.event : data,
+        asOfMs: Math.max(dataUpdatedAt, latest?.atMs ?? 0),
+      };
     }, [data, dataUpdatedAt, latest]),
   );
-  if (known) return <KnownJob job={known.job} live={known.live} />;
+  if (known) return <KnownJob {...known} />;
   if (job.isError) return <FailedScreen error={job.error} />;
-  return <p className="p-6 text-muted">Loading…</p>;
+  return <JobSkeleton />;
 }
 
-const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
+/** The shape of the screen until the job is known. */
+function JobSkeleton() {
+  return (
+    <div role="status" aria-label="Loading the job" className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
+      <div className="h-8 w-64 animate-pulse rounded bg-quiet-soft" />
+      <div className="h-40 animate-pulse rounded-lg bg-quiet-soft" />
+      <div className="h-9 animate-pulse rounded bg-quiet-soft" />
+      <div className="h-96 animate-pulse rounded-lg bg-quiet-soft" />
+    </div>
+  );
+}
+
+const KnownJob = memo(function KnownJob({ job, live, asOfMs }: JobProgressProps) {
   const [search, change] = useJobSearch();
   // Finished jobs open with their rows; charts are collapsed.
   const [wasRunning] = useState(job.finishedAt === null);
@@ -77,7 +93,11 @@ const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProg
     <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
       <title>{`${job.name || 'Job'} · Rowmill`}</title>
       <JobHeader job={job} state={live.state} />
-      {isFinished ? <JobResult job={job} live={live} /> : <JobProgress job={job} live={live} />}
+      {isFinished ? (
+        <JobResult job={job} live={live} />
+      ) : (
+        <JobProgress job={job} live={live} asOfMs={asOfMs} />
+      )}
       <div className="no-print -my-2 flex">
         <Button
           kind="quiet"
