@@ -1,5 +1,6 @@
-// Pages of a job's rows, with the filter of exports, from either end. However few rows match, a request scans a
-// bounded part of the job, and answers with the rows found there and the position to continue from.
+// Pages of a job's rows, with the filter of exports, from either end. Statuses without rows are left out by the counts of
+// the ledger, and stretches without candidates are skipped by an index. However few of the others match, a request scans
+// a bounded part of the job, and answers with the rows found there and the position to continue from.
 import {
   errorClassOf,
   type ExportFilter,
@@ -11,17 +12,25 @@ import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
 import { listNotDoneRows } from '../../store/views/exports/export-not-done-page.ts';
 import { listRows } from '../../store/views/exports/export-page.ts';
+import type { RowStatus } from '../../core/files/export-row.ts';
+import { nextCandidate } from '../../store/views/items/next-candidate.ts';
+import { readStatusCounts } from '../../store/views/jobs/read-status-counts.ts';
 import { type ListedRow, PAGE_BYTES, type PageOrder } from '../../store/views/exports/export-row-columns.ts';
 
 // Seqs scanned per statement, and per request. Reading a row takes about 10 µs; scanning the index of rows that are
 // not DONE is cheaper.
-const SCAN = { rows: { seqs: 10_000, most: 100_000 }, notDone: { seqs: 100_000, most: 2_000_000 } };
+const SCAN = {
+  rows: { firstSeqs: 1000, seqs: 10_000, most: 100_000 },
+  notDone: { firstSeqs: 100_000, seqs: 100_000, most: 2_000_000 },
+};
+/** Growth of the window while few rows match. */
+const GROWTH = 4;
 /** Rows per statement that the filter still has to check here. It grows while few of them match. */
 const CANDIDATES_MAX = 2000;
 /** No further statement is sent after this time. */
 const LOOK_MS = 1000;
 
-const NOT_DONE: readonly string[] = ['ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
+const NOT_DONE: readonly RowStatus[] = ['ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
 
 export interface ItemsRequest {
   jobId: string;
@@ -45,27 +54,38 @@ interface Window {
   toSeq: number;
 }
 
-export async function listItems(db: Executor, request: ItemsRequest): Promise<ItemsPage> {
-  const { filter, order, itemCount, limit } = request;
+export async function listItems(db: Executor, asked: ItemsRequest): Promise<ItemsPage> {
+  const request = await withPossibleStatuses(db, asked);
+  const { jobId, filter, order, itemCount, limit } = request;
+  if (filter.statuses?.length === 0) return { rows: [], next: null };
   const matches = rowFilter(filter);
-  const { read, seqs, most } = chooseRows(db, request, matches === null);
+  const { read, firstSeqs, seqs: mostSeqs, most } = chooseRows(db, request, matches === null);
+  const candidatesOf = candidatesFor(filter);
   // All other filters are applied by the statements themselves.
   const isExact = filter.search === undefined && !selectsErrors(filter);
   let candidates = limit;
+  let seqs = firstSeqs;
   const startedMs = monotonicMs();
   const rows: ListedRow[] = [];
   let next = firstSeq(request);
   let looked = 0;
   let bytes = 0;
+  let isEmpty = true;
   const isFull = (): boolean => rows.length >= limit || bytes >= PAGE_BYTES;
   while (next !== null && !isFull() && looked < most) {
     if (looked > 0 && monotonicMs() - startedMs > LOOK_MS) break;
+    if (candidatesOf && isEmpty) {
+      next = await nextCandidate(db, candidatesOf, { jobId, from: next, order });
+      if (next === null) break;
+    }
     const window: Window =
       order === 'asc'
         ? { fromSeq: next, toSeq: Math.min(itemCount, next + seqs) }
         : { fromSeq: Math.max(0, next + 1 - seqs), toSeq: next + 1 };
     const found = await read(window, isExact ? limit - rows.length : candidates);
-    candidates = Math.min(CANDIDATES_MAX, candidates * 4);
+    isEmpty = found.length === 0;
+    candidates = Math.min(CANDIDATES_MAX, candidates * GROWTH);
+    seqs = Math.min(mostSeqs, seqs * GROWTH);
     let last = found.at(-1);
     for (const row of found) {
       if (matches?.(row) === false) continue;
@@ -80,6 +100,31 @@ export async function listItems(db: Executor, request: ItemsRequest): Promise<It
     next = behind;
   }
   return { rows, next };
+}
+
+const STATUSES: readonly RowStatus[] = ['PENDING', 'DONE', ...NOT_DONE];
+
+/** Without the statuses that no row of the job has, in the phase of the filter. */
+async function withPossibleStatuses(db: Executor, request: ItemsRequest): Promise<ItemsRequest> {
+  const { jobId, generation, filter } = request;
+  const { statuses: wanted = STATUSES, phase } = filter;
+  if (filter.statuses === undefined && phase === undefined) return request;
+  const { hasUnfinished, count } = await readStatusCounts(db, jobId);
+  // A row that runs again keeps its earlier result in the list, but is not in the ledger.
+  const areExact = generation === 1 || !hasUnfinished;
+  const statuses = wanted.filter((status) => {
+    // Only a result has a phase.
+    if (status === 'PENDING') return hasUnfinished && phase === undefined;
+    return !areExact || count(status, phase ?? null) > 0;
+  });
+  return { ...request, filter: { ...filter, statuses } };
+}
+
+/** Rows that the filter can select, if they are only finished or only unfinished ones. */
+function candidatesFor({ statuses }: ExportFilter): 'ended' | 'unfinished' | null {
+  if (statuses === undefined) return null;
+  if (!statuses.includes('PENDING')) return 'ended';
+  return statuses.length === 1 ? 'unfinished' : null;
 }
 
 function firstSeq({ from, order, itemCount }: ItemsRequest): number | null {
@@ -101,7 +146,12 @@ function chooseRows(
   db: Executor,
   { jobId, generation, filter, order, limit }: ItemsRequest,
   takesAll: boolean,
-): { read: (window: Window, limit: number) => Promise<ListedRow[]>; seqs: number; most: number } {
+): {
+  read: (window: Window, limit: number) => Promise<ListedRow[]>;
+  firstSeqs: number;
+  seqs: number;
+  most: number;
+} {
   const phase = filter.phase ?? null;
   // Only rows that are not DONE have an error.
   const { statuses = selectsErrors(filter) ? NOT_DONE : undefined } = filter;
@@ -120,7 +170,7 @@ function chooseRows(
   const hint = filter.search === undefined ? null : searchHint(filter.search);
   return {
     ...SCAN.rows,
-    ...(takesAll && { seqs: limit }),
+    ...(takesAll && { firstSeqs: limit, seqs: limit }),
     read: (window, most) =>
       listRows(
         db,

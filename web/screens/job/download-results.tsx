@@ -75,7 +75,7 @@ export function DownloadResults({ job }: { job: Job }) {
           </DropdownMenu.Portal>
         </DropdownMenu.Root>
       </div>
-      <p className="max-w-72 truncate text-xs text-muted" title={name}>
+      <p className="max-w-72 truncate text-xs text-muted max-sm:sr-only" title={name}>
         {name}
       </p>
     </div>

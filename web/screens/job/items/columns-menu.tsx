@@ -25,7 +25,7 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
   return (
     <Popover.Root>
       <Popover.Trigger className={buttonClass('plain', 'normal')}>
-        <Columns3 size={15} aria-hidden /> Columns
+        <Columns3 size={15} aria-hidden /> <span className="max-sm:sr-only">Columns</span>
         <span className="hidden font-normal text-muted tabular-nums sm:inline">
           ({shownCount} of {arranged.length})
         </span>

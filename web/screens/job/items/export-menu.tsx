@@ -37,7 +37,7 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
     <Menu
       label={
         <>
-          <Download size={15} aria-hidden /> Export view
+          <Download size={15} aria-hidden /> <span className="max-sm:sr-only">Export view</span>
         </>
       }
     >

@@ -52,7 +52,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
         !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
       )}
     >
-      <div className="no-print flex flex-wrap items-center gap-2 border-b border-line p-2">
+      <div className="no-print flex flex-wrap items-center gap-1.5 border-b border-line p-1.5 sm:gap-2 sm:p-2">
         <SearchField value={search.search ?? ''} onChange={(text) => change({ search: text })} />
         <StatusFilter statuses={search.statuses ?? ''} onChange={(statuses) => change({ statuses })} />
         <FilterChips job={job} />
@@ -149,7 +149,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (text: stri
       type="search"
       aria-label="Search rows"
       placeholder="Search rows"
-      className={classNames(inputClass, 'sm:w-56')}
+      className={classNames(inputClass, 'w-auto min-w-0 flex-1 basis-16 sm:w-56 sm:flex-none')}
       value={text}
       onChange={(event) => setTyped({ text: event.target.value, from: value })}
     />
