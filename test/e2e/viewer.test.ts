@@ -283,7 +283,6 @@ test("a member's additional controls are exactly those that the server refuses t
     'Disable',
     'Edit',
     'Edit & rerun',
-    'More actions for not_found: not sold any more',
     'New webhook',
     'Pause',
     'Process now',
