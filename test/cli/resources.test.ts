@@ -94,7 +94,7 @@ test('lists the resource of a job by key, and logs decisions of the worker with 
   const worker = start('worker', 'pipeline.ts', '--log-level', 'info');
   await whenSaid(worker, /"kind":"pause".*asked for a pause of \d+ ms/);
   const watching = start('resources', 'api', '--watch');
-  await whenSaid(watching, /(api +host\d.*){4}/s);
+  await whenSaid(watching, /(api +host\d.*){2}/s);
   watching.child.kill('SIGINT');
   const watched = await watching.ended;
   expect(watched.code).toBe(0);

@@ -34,7 +34,7 @@ const onTerminal = (args: string[], options?: TerminalOptions) =>
 async function heldJob(): Promise<string> {
   const file = `${newId()}.csv`;
   writeFileSync(join(folder, file), `n\n${file}\n2\n3\n`);
-  const { stdout } = await rowmill('submit', file, '--pipeline', 'pipeline.ts', '--hold');
+  const { stdout } = await rowmill('submit', 'pipeline.ts', file, '--hold');
   return stdout.trim();
 }
 
@@ -81,6 +81,15 @@ test('without a terminal, cancel does not ask and delete needs --yes', async () 
   expect(await database.query('select from items where job_id = $1', [jobId])).toEqual([]);
 });
 
+test('--watch ends when the job stops, with one line per row', async () => {
+  const jobId = await heldJob();
+  const rows = await rowmill('rows', 'list', jobId.slice(0, 8), '--watch', '--json');
+  expect([rows.code, rows.stdout.trim().split('\n').length]).toEqual([0, 3]);
+  expect(JSON.parse(rows.stdout.split('\n')[2]!)).toMatchObject({ seq: 2, status: 'PENDING' });
+  const shown = await rowmill('jobs', 'show', jobId, '-w');
+  expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining(`${jobId}  PAUSED`)]);
+});
+
 async function nameOf(jobId: string): Promise<string | undefined> {
   const [job] = await database.query<{ name: string }>('select name from jobs where job_id = $1', [jobId]);
   return job?.name;
@@ -103,6 +112,14 @@ describe.runIf(hasTerminal)('on a terminal', () => {
     expect(gone.screen).toContain('Its 3 rows, 0 of them with a result, and its files are removed');
     expect(gone.code).toBe(0);
     expect(await nameOf(jobId)).toBeUndefined();
+  });
+
+  test('a table fits the terminal', async () => {
+    const jobId = await heldJob();
+    const { screen } = await onTerminal(['jobs', 'list'], { columns: 40 });
+    expect(screen).toMatch(new RegExp(`^${jobId.slice(0, 8)}  PAUSED`, 'm'));
+    for (const line of screen.split('\n')) expect(line.length).toBeLessThanOrEqual(40);
+    expect((await rowmill('jobs', 'list')).stdout).toContain((await nameOf(jobId))!);
   });
 
   test('a former name prints the current one, only there', async () => {
