@@ -1,4 +1,5 @@
 // Names of downloaded files, after the file that the job read: products.csv gives products-results.csv.
+import { withoutTrailing } from './without-trailing.ts';
 
 export interface NamedJob {
   jobId: string;
@@ -37,6 +38,6 @@ function stemOf({ jobId, name, source }: NamedJob): string {
     .replace(/^.*[/\\]/, '')
     .replace(EXTENSIONS, '')
     .replace(UNSAFE, '_')
-    .replace(/^[\s.]+|[\s.]+$/g, '');
-  return [...stem].slice(0, LONGEST).join('') || `rowmill-${jobId.slice(0, 8)}`;
+    .replace(/^[\s.]+/, '');
+  return [...withoutTrailing(stem, '. \t\n')].slice(0, LONGEST).join('') || `rowmill-${jobId.slice(0, 8)}`;
 }

@@ -16,7 +16,7 @@ import { canRerun, costPerRow, formatOf, type ItemDetail, type Job } from '../..
 import { usePermission } from '../../lib/permission.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
 import { RowNumber } from './row-number.tsx';
-import { shownRow } from './shown-row.ts';
+import { rowNumber } from '../../../src/contract/row-number.ts';
 import { CopyButtons } from './story/copy-buttons.tsx';
 import { StoryTimeline } from './story/story-timeline.tsx';
 import { useNeighbours } from './story/use-neighbours.ts';
@@ -47,7 +47,7 @@ function Title({ job, seq, onGo }: { job: Job; seq: number; onGo: (seq: number) 
   const row = isFiltered ? 'matching row' : 'row';
   return (
     <span className="flex items-center gap-1">
-      <span className="mr-2">Row {shownRow(seq)}</span>
+      <span className="mr-2">Row {rowNumber(seq)}</span>
       <Button
         kind="quiet"
         size="small"
@@ -149,7 +149,7 @@ function RerunButtons({ job, item, onEdit }: RerunButtonsProps) {
     : 'Available when the job is finished or paused';
   const retry = async () => {
     setBusy(true);
-    await actOnJob(jobId, `Rerunning row ${formatCount(shownRow(seq))}`, () =>
+    await actOnJob(jobId, `Rerunning row ${formatCount(rowNumber(seq))}`, () =>
       client.reprocessJob({
         jobId,
         scope: 'items',

@@ -25,7 +25,7 @@ const TONES: Record<string, string> = {
   CANCELLED: 'text-quiet',
 };
 
-export function JobResult({ job, live }: JobProgressProps) {
+export function JobResult({ job, live }: Omit<JobProgressProps, 'asOfMs'>) {
   const { jobId } = job;
   const { counts, itemCount } = live;
   const failed = counts.ERROR ?? 0;
@@ -56,7 +56,7 @@ export function JobResult({ job, live }: JobProgressProps) {
   );
 }
 
-function Sentence({ job, live: { counts, cost } }: JobProgressProps) {
+function Sentence({ job, live: { counts, cost } }: Omit<JobProgressProps, 'asOfMs'>) {
   const { parts, effort } = resultWords(counts, cost, job.runMs);
   if (parts.length === 0) return <p className="text-xl font-semibold">No rows</p>;
   return (

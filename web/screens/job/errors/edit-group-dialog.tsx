@@ -15,7 +15,7 @@ import { client, queries } from '../../../lib/client.ts';
 import { formatCost, formatCount } from '../../../lib/format.ts';
 import { costPerRow } from '../../../lib/job.ts';
 import { inputFields, JSON_HINT } from '../edited-input.ts';
-import { shownRow } from '../shown-row.ts';
+import { rowNumber } from '../../../../src/contract/row-number.ts';
 import { fieldChange } from './field-change.ts';
 import { groupsRequest } from './group-selection.ts';
 import { likelyField } from './likely-field.ts';
@@ -178,7 +178,7 @@ function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
         <dl className="flex flex-col gap-2 rounded-md border border-line p-3 text-[13px]">
           {samples.map(({ seq, before, after }) => (
             <div key={seq} className="min-w-0">
-              <dt className="text-muted">Row {formatCount(shownRow(seq))}</dt>
+              <dt className="text-muted">Row {formatCount(rowNumber(seq))}</dt>
               <dd className="m-0 break-words">
                 <del className="text-bad">{cellText({ before }, 'before')}</del>{' '}
                 <ins className="text-good">{cellText({ after }, 'after')}</ins>

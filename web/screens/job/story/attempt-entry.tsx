@@ -1,4 +1,5 @@
-// One attempt in the timeline of a row: the wait before it, its outcome, error with stack, log lines and output.
+// One attempt in the timeline of a row: the wait before it, its outcome, error with stack, requests, log
+// lines and output.
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { errorClassWords } from '../../../lib/error-class-words.ts';
 import { formatCost, formatDuration } from '../../../lib/format.ts';
@@ -14,7 +15,12 @@ const OUTCOMES: Record<Attempt['outcome'], [words: string, tone: string]> = {
   skipped: ['skipped', 'bg-quiet'],
   cancelled: ['cancelled', 'bg-quiet'],
 };
-const WAITS: Record<NonNullable<Attempt['waitedFor']>, string> = { retry: 'retry delay' };
+const WAITS: Record<NonNullable<Attempt['waitedFor']>, string> = {
+  retry: 'retry delay',
+  rate_limit: 'rate limit',
+  budget: 'budget',
+  slot: 'free slot',
+};
 /** Outcomes whose error the result of the run repeats. */
 const FINAL: readonly Attempt['outcome'][] = ['error', 'not_found', 'skipped', 'cancelled'];
 
@@ -53,6 +59,7 @@ export function AttemptEntry({ attempt, output, phases }: AttemptEntryProps) {
           <p className="break-words whitespace-pre-wrap text-bad">{error}</p>
         )}
         <OtherParts attempt={attempt} />
+        <Requests attempt={attempt} />
         <LogLines attempt={attempt} />
         <Stack attempt={attempt} />
         {output !== undefined && <Folded title="Output" value={output} />}
@@ -78,6 +85,28 @@ function LogLines({ attempt: { log, droppedLines } }: { attempt: Attempt }) {
       {droppedLines > 0 && <li className="text-muted">{droppedLines} more lines over the limit</li>}
     </ol>
   );
+}
+
+function Requests({ attempt: { fetches, droppedFetches } }: { attempt: Attempt }) {
+  if (fetches.length === 0) return null;
+  return (
+    <ol aria-label="Requests" className="flex flex-col rounded-md bg-sunken px-3 py-2 font-mono text-xs">
+      {fetches.map(({ atMs, method, url, status, durationMs }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: requests stay where they are
+        <li key={at} className="break-words whitespace-pre-wrap">
+          <span className="text-muted">+{formatDuration(atMs)} </span>
+          {method} {url} <span className={statusTone(status)}>{status ?? 'no answer'}</span>
+          <span className="text-muted"> in {formatDuration(durationMs)}</span>
+        </li>
+      ))}
+      {droppedFetches > 0 && <li className="text-muted">{droppedFetches} more requests over the limit</li>}
+    </ol>
+  );
+}
+
+function statusTone(status: number | null): string {
+  if (status === null || status >= 500) return 'text-bad';
+  return status >= 400 ? 'text-warn' : 'text-good';
 }
 
 export function Stack({ attempt: { thrown } }: { attempt: Pick<Attempt, 'thrown'> }) {

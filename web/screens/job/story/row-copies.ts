@@ -1,7 +1,7 @@
 // A row as text for other tools: JSON, a curl command, and a fixture of `rowmill try --fixture`.
 import { versionedPath } from '../../../../src/contract/api-version.ts';
 import type { ItemDetail, Job } from '../../../lib/job.ts';
-import { shownRow } from '../shown-row.ts';
+import { rowNumber } from '../../../../src/contract/row-number.ts';
 import type { Attempt } from './row-story.ts';
 
 export function asJson(item: ItemDetail, attempts: readonly Attempt[]): string {
@@ -26,7 +26,7 @@ export function asFixture(
   const hasParams = params !== null && typeof params === 'object' && Object.keys(params).length > 0;
   const fixture = {
     pipeline,
-    from: `row ${shownRow(seq)} of job ${jobId} (seq ${seq}${isEdited ? ', edited' : ''})`,
+    from: `row ${rowNumber(seq)} of job ${jobId} (seq ${seq}${isEdited ? ', edited' : ''})`,
     row: input,
     ...(hasParams && { params }),
   };

@@ -21,6 +21,8 @@ const attempt = (given: Partial<Attempt>): Attempt => ({
   thrown: null,
   log: [],
   droppedLines: 0,
+  fetches: [],
+  droppedFetches: 0,
   ...given,
 });
 

@@ -65,6 +65,8 @@ const KNOWN: Record<keyof Attempt, true> = {
   thrown: true,
   log: true,
   droppedLines: true,
+  fetches: true,
+  droppedFetches: true,
 };
 
 /** Parts of an attempt that this page has no own view for, such as those of a newer server. Empty ones are left out. */
