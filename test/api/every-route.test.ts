@@ -139,6 +139,7 @@ const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   previewErrorEdit: { body: { errorGroup: 'permanent: x', change: { field: 'name', to: 'four' } } },
   createUpload: { body: { name: 'rows.csv', bytes: 3 } },
   createWebhook: { body: { url: 'http://127.0.0.1:9/hook' } },
+  findJobs: { query: { prefix: '0' } },
   changeOwner: { body: { weight: 2 } },
   changeResource: { body: { concurrency: 2 } },
   getCounterValue: { query: { scope: 'p', entity: 'd' } },
