@@ -1,10 +1,8 @@
 // Lines of commands that run until they are stopped: text on standard error, or with --json one object per line on
 // standard output.
 
-export interface EventLines {
-  /** `event` names the line for programs; `values` are its facts. */
-  (text: string, event?: string, values?: Record<string, unknown>): void;
-}
+/** `event` names the line for programs; `values` are its facts. */
+export type EventLines = (text: string, event?: string, values?: Record<string, unknown>) => void;
 
 export function eventLines(json: boolean | undefined): EventLines {
   return (text, event = 'note', values = {}) => {
