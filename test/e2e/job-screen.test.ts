@@ -53,15 +53,15 @@ test('a failed row is found, corrected and rerun, and the export equals the grid
   await page.goto(`${address}?tab=errors`);
   await page.getByRole('button', { name: 'Show rows' }).click();
   const grid = page.getByRole('table', { name: 'Job rows' });
-  await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '107', '207']);
+  await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['8', '108', '208']);
 
-  await grid.getByRole('button', { name: 'Open row 107' }).click();
+  await grid.getByRole('button', { name: 'Open row 108' }).click();
   await page.getByRole('button', { name: 'Edit & rerun' }).click();
   await page.getByLabel('sku', { exact: true }).fill('sku-107');
   await page.getByRole('button', { name: 'Save and rerun' }).click();
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'Close' }).first().click();
-  await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '207']);
+  await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['8', '208']);
 
   await page.getByRole('button', { name: 'Export view' }).click();
   const [download] = await Promise.all([
@@ -145,7 +145,7 @@ test('the rows of the last selection are shown, however quickly selections follo
   const grid = page.getByRole('table', { name: 'Job rows' });
   for (let at = 0; at < depth(8, 30); at += 1) {
     await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 + (at % 5) * 2 });
-    const [name, first] = at % 2 === 0 ? (['3 failed', '7'] as const) : (['297 done', '0'] as const);
+    const [name, first] = at % 2 === 0 ? (['3 failed', '8'] as const) : (['297 done', '1'] as const);
     await choices.getByRole('link', { name }).click();
     await expect.poll(() => grid.getByRole('rowheader').first().textContent()).toBe(first);
   }

@@ -150,7 +150,7 @@ test('any part of a million rows is shown without blank rows, and the page stays
   const goTo = page.getByLabel('Go to row');
   for (let step = 0; step < WIDE_STEPS; step += 1) {
     const row = WIDE.from + Math.floor(((WIDE.to - WIDE.from) / WIDE_STEPS) * step);
-    await goTo.fill(String(row));
+    await goTo.fill(String(row + 1));
     await goTo.press('Enter');
     await grid.getByText(`product ${row}`, { exact: true }).waitFor();
     await expectFilled(grid);
@@ -177,7 +177,7 @@ test('any part of a million rows is shown without blank rows, and the page stays
   );
   expect(durations).toEqual(['0s']);
 
-  await goTo.fill('765432');
+  await goTo.fill('765433');
   await goTo.press('Enter');
   await grid.getByText('product 765432', { exact: true }).waitFor();
   await grid.focus();

@@ -50,7 +50,7 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         {item && (
           <input
             type="checkbox"
-            aria-label={`Select row ${item.seq}`}
+            aria-label={`Select row ${item.row}`}
             data-walk="box"
             className={classNames(checkBoxClass, 'scroll-mt-10')}
             checked={isSelected}
@@ -69,12 +69,12 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         {item ? (
           <button
             type="button"
-            aria-label={`Open row ${item.seq}`}
+            aria-label={`Open row ${item.row}`}
             data-walk="number"
             onClick={() => onOpen(item.seq)}
             className="w-full scroll-mt-10 rounded text-right text-muted tabular-nums hover:text-text hover:underline"
           >
-            {item.seq}
+            {item.row}
           </button>
         ) : (
           <Shape />

@@ -4,6 +4,7 @@ import { type FormEvent, memo, useCallback, useEffect, useMemo, useState } from 
 import { Button } from '../../../components/button.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { inputClass } from '../../../components/field.tsx';
+import { rowNumber, seqOfRow } from '../../../../src/contract/row-number.ts';
 import { classNames } from '../../../lib/class-names.ts';
 import { copyLink } from '../../../lib/copy-link.ts';
 import { errorWords } from '../../../lib/error-words.ts';
@@ -193,15 +194,15 @@ function GoTo({ max, onGo }: { max: number; onGo: (place: number) => void }) {
   const go = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const text = new FormData(event.currentTarget).get('place');
-    if (text) onGo(Number(text));
+    if (text) onGo(seqOfRow(Number(text)));
   };
   return (
     <form onSubmit={go} className="hidden items-center gap-1 md:flex">
       <input
         name="place"
         type="number"
-        min={0}
-        max={max}
+        min={1}
+        max={rowNumber(max)}
         aria-label="Go to row"
         placeholder="Go to row"
         className={classNames(inputClass, 'w-32')}
