@@ -189,7 +189,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   testWebhook: { call: webhook, rows: ['webhook.test webhook'] },
   resendDelivery: { call: sentDelivery, rows: ['webhook.resend webhook'] },
   listJobs: { changesNothing: READS },
-  findJobs: { changesNothing: READS },
+  findJobs: { changesNothing: READS, call: async () => ({ query: '?prefix=0' }) },
   getJob: { changesNothing: READS },
   getSummary: { changesNothing: READS },
   listItems: { changesNothing: READS },
@@ -199,7 +199,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listErrors: { changesNothing: READS },
   getTimeline: { changesNothing: READS },
   listGenerations: { changesNothing: READS },
-  compareRuns: { changesNothing: READS },
+  compareRuns: { changesNothing: READS, call: rerunJob },
   listRejected: { changesNothing: READS },
   listPendingOfJob: { changesNothing: READS },
   listPending: { changesNothing: READS },
@@ -331,6 +331,15 @@ async function endedJob(): Promise<Call & { params: { jobId: string } }> {
   const path = `/api/jobs/${body.jobId}/slice?durationMs=20000`;
   while (!(await make(path)).body.finished);
   return { params: { jobId: body.jobId } };
+}
+
+/** A finished job with two runs. */
+async function rerunJob(): Promise<Call> {
+  const ended = await endedJob();
+  const path = `/api/jobs/${ended.params.jobId}`;
+  await make(`${path}/reprocess`, { scope: 'job', statuses: ['DONE'] });
+  while (!(await make(`${path}/slice?durationMs=20000`)).body.finished);
+  return ended;
 }
 
 /** A finished job with one failed row; the body names its error group. */

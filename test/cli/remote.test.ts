@@ -228,6 +228,7 @@ describe('control', () => {
       fileId: 'f-2',
       kind: 'output',
       name: 'failed.csv',
+      downloadName: 'products-failed.csv',
       bytes: 4,
       sha256: null,
       generation: 1,
@@ -268,7 +269,7 @@ describe('control', () => {
     });
     expect(cut.code).toBe(1);
     expect(() => readFileSync(join(folder, 'cut.csv'))).toThrow('ENOENT');
-    expect(failed.code).toBe(0);
+    expect(failed).toMatchObject({ code: 0, stderr: '' });
     expect(readFileSync(join(folder, 'failed.csv'), 'utf8')).toBe('f-2\n');
   });
 });

@@ -218,7 +218,7 @@ describe('a row of the command line', () => {
 
   test('of a pipeline that does not exist is refused with a sentence', async () => {
     const { stderr, code } = await rowmill('try', 'prices.ts#pries', '{}');
-    expect(stderr).toContain('prices.ts has no pipeline pries; it has prices, spinning');
+    expect(stderr).toContain('prices.ts has no pipeline pries; it has prices, shelf, spinning');
     expect(code).toBe(1);
   });
 });
