@@ -1,6 +1,7 @@
 // One event stream for the whole page. Events refresh the queries of their job; the stream reconnects by itself.
 import { useEffect, useSyncExternalStore } from 'react';
 import type { CounterEvent, ProgressEvent } from '../../src/contract/events.ts';
+import { isFinished, type JobState } from '../../src/core/jobs/job-state.ts';
 import { client, isSignedOut, noticeSessionEnd, queries } from './client.ts';
 import { refresh } from './refresh.ts';
 import { sessionEnd } from './session-end.ts';
@@ -22,9 +23,22 @@ function become(next: LiveState): void {
   for (const listener of listeners) listener();
 }
 
+/** Refetches unfinished jobs. A finished one that was rerun meanwhile is open again, so progress events follow. */
 function refreshJobs(): void {
-  refresh(queries, ['job']);
   refresh(queries, ['jobs']);
+  for (const query of queries.getQueryCache().findAll({ queryKey: ['job'] })) {
+    if (query.queryKey.length !== 2) continue;
+    const again = (): void => {
+      const job = query.state.data as { state: JobState } | undefined;
+      if (job && !isFinished(job.state)) refresh(queries, query.queryKey);
+    };
+    if (query.state.data !== undefined) again();
+    else
+      query.promise?.then(
+        () => setTimeout(again),
+        () => {},
+      );
+  }
 }
 
 async function listen(signal: AbortSignal): Promise<void> {
