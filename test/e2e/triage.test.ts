@@ -135,7 +135,7 @@ test('several groups are examined, retried and skipped at once', async () => {
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
   const errors = page.getByRole('region', { name: 'Errors' });
   await page.getByText('3 groups, 5 rows').waitFor();
-  await errors.getByRole('cell', { name: '80.0 %' }).waitFor();
+  await errors.getByRole('cell', { name: '80 %' }).waitFor();
   await errors.getByText('Developer: pipeline').first().waitFor();
   await errors.getByText('Operator: service or limits').waitFor();
   await errors.getByRole('button', { name: 'unknown country name' }).click();

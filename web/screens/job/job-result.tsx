@@ -68,7 +68,7 @@ function Sentence({ job, live: { counts, cost } }: Omit<JobProgressProps, 'asOfM
             to="/jobs/$jobId"
             params={{ jobId: job.jobId }}
             search={{ statuses: status }}
-            className={classNames('underline-offset-4 hover:underline', TONES[status])}
+            className={classNames('underline underline-offset-4 hover:no-underline', TONES[status])}
           >
             {text}
           </Link>
