@@ -95,7 +95,7 @@ describe('lists', () => {
     expect(items.stdout).toMatch(/6 +ERROR +1 +n=5 +permanent: no/);
     expect(items.stdout).not.toContain('\u001b');
     expect(items.stderr).toContain('First 2 rows.');
-    expect(errors.stdout).toMatch(/2 +5 +only +timed out after 30 ms +7 +transient: timed out/);
+    expect(errors.stdout).toMatch(/2 +5 +only +timed out after 30 ms +8 +transient: timed out/);
     expect(workers.stdout).toMatch(/w-1 +box +0\.1\.0 +alive +echo/);
     expect(listed).toMatchObject([{ jobId: JOB_ID, counts: { DONE: 3 } }]);
     const asked = (name: string) =>
