@@ -1,6 +1,6 @@
--- Traces of attempts are stored as one row per block of a flush instead of one row each: with three log lines per row of
--- the job, a row and two index entries per attempt would cost more than the outcome. A block has the traces of attempts
--- that logged, failed, or followed a failure, of items that are near each other. Written by the flush, never updated.
+-- Traces of attempts are stored as one row per block of a flush, as results are, instead of one row each. A block has the
+-- traces of attempts that logged, failed, or followed a failure, of items that are near each other. Written by the flush,
+-- never updated.
 create table trace_blocks (
   job_id     uuid not null,
   first_seq  bigint not null,

@@ -511,7 +511,7 @@ function running(changes: SnapshotChanges = {}): ProgressSnapshot {
 }
 
 function rowsOf(parts: Partial<UnfinishedRows>): UnfinishedRows {
-  return { running: 0, queued: 0, rateLimit: 0, retry: 0, budget: 0, worker: 0, approval: 0, ...parts };
+  return { running: 0, queued: 0, rateLimit: 0, retry: 0, budget: 0, worker: 0, onHold: 0, ...parts };
 }
 
 function group(changes: Partial<ProgressSnapshot['errorGroups'][number]> = {}) {

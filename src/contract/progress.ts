@@ -18,7 +18,7 @@ export const unfinishedRows = z
     /** Ready, for any worker to take. */
     worker: z.number(),
     /** Held until a trial is approved or the job is resumed. */
-    approval: z.number(),
+    onHold: z.number(),
     reportedAt: time.nullable(),
   })
   .meta({ id: 'UnfinishedRows' });

@@ -68,7 +68,7 @@ export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<t
       retry: 0,
       budget: 0,
       worker: 4,
-      approval: 0,
+      onHold: 0,
       reportedAt: AT,
     },
     waitingBecause: {},

@@ -100,7 +100,7 @@ test('a running job is paused, makes no further progress, and finishes after the
   expect(done).toBeLessThanOrEqual(10 + AT_ONCE);
   await progressOf(page).getByText(`Done ${done}`, { exact: true }).waitFor();
   await progressOf(page)
-    .getByText(`${ROWS - done} waiting for approval`, { exact: true })
+    .getByText(`${ROWS - done} on hold`, { exact: true })
     .waitFor();
 
   await page.getByRole('button', { name: 'Resume', exact: true }).click();

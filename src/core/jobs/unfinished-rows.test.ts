@@ -14,7 +14,7 @@ describe('unfinished rows', () => {
       retry: 10,
       budget: 0,
       worker: 25,
-      approval: 5,
+      onHold: 5,
     });
   });
 
@@ -23,8 +23,8 @@ describe('unfinished rows', () => {
   });
 
   test('of a paused job wait for the budget or the person that paused it', () => {
-    expect(splitUnfinished(stored, null, 'budget')).toMatchObject({ budget: 25, worker: 0, approval: 5 });
-    expect(splitUnfinished(stored, null, 'person')).toMatchObject({ budget: 0, worker: 0, approval: 30 });
+    expect(splitUnfinished(stored, null, 'budget')).toMatchObject({ budget: 25, worker: 0, onHold: 5 });
+    expect(splitUnfinished(stored, null, 'person')).toMatchObject({ budget: 0, worker: 0, onHold: 30 });
   });
 
   test('add up to the rows of the database, whatever workers report', () => {

@@ -10,7 +10,7 @@ export const UNFINISHED_PARTS = [
   'retry',
   'budget',
   'worker',
-  'approval',
+  'onHold',
 ] as const;
 export type UnfinishedPart = (typeof UNFINISHED_PARTS)[number];
 export type UnfinishedRows = Record<UnfinishedPart, number>;
@@ -23,7 +23,7 @@ export const UNFINISHED_WORDS: Record<UnfinishedPart, string> = {
   retry: 'waiting for a retry',
   budget: 'waiting for a budget',
   worker: 'waiting for a worker',
-  approval: 'waiting for approval',
+  onHold: 'on hold',
 };
 
 /** Unfinished rows as the database knows them. */
@@ -71,6 +71,6 @@ export function splitUnfinished(
     retry: stored.retrying,
     budget: budget + (forBudget ? stored.limited : 0) + (paused === 'budget' ? ready : 0),
     worker: paused === null ? ready : 0,
-    approval: stored.held + (paused === 'person' ? ready : 0),
+    onHold: stored.held + (paused === 'person' ? ready : 0),
   };
 }

@@ -20,7 +20,7 @@ export function waitingReasons(
     retry: 'A call failed and is repeated after a delay',
     budget: pausedBecause ?? 'The budget is spent or reserved for running calls',
     worker: blockedBecause ?? 'All workers are busy',
-    approval: isPaused ? 'The job is paused' : 'The test run needs an approval',
+    onHold: isPaused ? 'The job is paused' : 'The test run needs an approval',
   };
   return Object.fromEntries(
     Object.entries(reasons).filter(([part]) => rows[part as UnfinishedPart] > 0),

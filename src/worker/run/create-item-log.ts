@@ -23,7 +23,7 @@ export function createItemLog(
       const own = typeof given === 'object' && given !== null ? given : {};
       const fields = inherited ? { ...inherited, ...own } : own;
       // Without a child logger per call: creating one costs more than a stored line.
-      if (log.isLevelEnabled?.(level) !== false) log[level]({ ...common, ...fields }, message);
+      if (log.isLevelEnabled?.(level) !== false) log[level]({ ...fields, ...common }, message);
       if (level !== 'debug') keep(level, message, fields);
     };
   };
