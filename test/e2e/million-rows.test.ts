@@ -80,7 +80,7 @@ async function seenRows(grid: Locator): Promise<{ seqs: number[]; blank: number 
     });
     const heads = rows.map((row) => row.querySelector('[role="rowheader"]')?.textContent ?? '');
     return {
-      seqs: heads.filter((text) => text !== '').map((text) => Number(text.replace(/\D/g, ''))),
+      seqs: heads.filter((text) => text !== '').map((text) => Number(text.replace(/\D/g, '')) - 1),
       blank: rows.filter((row) => !/product \d/.test(row.textContent ?? '')).length,
     };
   });
