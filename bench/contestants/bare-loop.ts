@@ -22,7 +22,7 @@ import { createHandler, type Item } from '../payload.ts';
 import { createContestant as createRowmill } from './rowmill.ts';
 
 const READ_ITEMS = `
-  select (${inputLines(false, false)}) as lines
+  select (${inputLines('none', false)}) as lines
   from (select int8multirange(int8range($2::bigint, $3::bigint)) as items) l`;
 
 // Batches of Rowmill's size. Tried with 300,000 items on the embedded PG 18, in thousands of items/s, on 2 cores with
@@ -65,7 +65,7 @@ export function createContestant(options: ContestantOptions, settings = bestSett
     if (first >= itemCount) return [];
     const values = [jobId, first, Math.min(first + settings.itemsPerBatch, itemCount), MAX_BYTES];
     const { rows } = await reader.query<{ lines: string }>({ name: 'read', text: READ_ITEMS, values });
-    return parseInputLines(rows[0]!.lines);
+    return parseInputLines(rows[0]!.lines, 'none');
   }
 
   /** Handles one batch. The event loop turns in between, so that the last batch is sent meanwhile. */
