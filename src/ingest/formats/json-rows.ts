@@ -3,11 +3,18 @@
 import { cellText } from '../../core/files/export-columns.ts';
 import type { TableLayout } from '../../core/files/file-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../row-reader.ts';
+import {
+  type FormatOptions,
+  MAX_RAW_LENGTH,
+  type ReadLimits,
+  type ReadRow,
+  type RowReader,
+} from '../row-reader.ts';
 import { findTable, type SampleRow, skipTitles } from './find-table.ts';
 import { parseJsonRow, parseJsonValues } from './parse-json-row.ts';
 import { DAMAGED_NOTE } from './read-lines.ts';
 import { createTrial, TRIAL_ROWS } from './refuse-misread.ts';
+import type { TextLines } from './text-sample.ts';
 
 export interface JsonText {
   text: string;
@@ -19,7 +26,7 @@ export interface JsonText {
 }
 
 /** Returns null for a text that is not a row: a blank line, a title, a header. */
-export type JsonRowReader = (given: JsonText) => ReadRow | null;
+type JsonRowReader = (given: JsonText) => ReadRow | null;
 
 /** The names and the position of a table of arrays. Null instead of a table means that the rows are objects. */
 export interface JsonTable {
@@ -32,7 +39,7 @@ type Unit = 'line' | 'element';
 const TRIAL_CHARACTERS = 8 * 1024 * 1024;
 
 /** Create one per read: a table counts the rows before its first. */
-export function createJsonRowReader(unit: Unit, limits: ReadLimits, table: JsonTable | null): JsonRowReader {
+function createJsonRowReader(unit: Unit, limits: ReadLimits, table: JsonTable | null): JsonRowReader {
   let toSkip =
     table === null ? 0 : table.table.skipLines + (table.table.header ? (table.table.headerRows ?? 1) : 0);
   const unitsAt = table?.table.unitsLine ?? 0;
@@ -68,6 +75,33 @@ export function createJsonRowReader(unit: Unit, limits: ReadLimits, table: JsonT
     const { length } = table.headers;
     if (values.length !== length) return reject(`expected ${length} values, got ${values.length}`);
     return { kind: 'cells', line, cells: values, repair: noted(parsed.repair) };
+  };
+}
+
+/** `open` starts to read the file's lines or elements; it is called once per read. */
+export function jsonReader(
+  unit: Unit,
+  { encoding, lineEnd }: TextLines,
+  limits: ReadLimits,
+  table: JsonTable | null,
+  open: () => AsyncIterable<JsonText[]>,
+): RowReader {
+  return {
+    detected: {
+      format: unit === 'line' ? 'jsonl' : 'json',
+      encoding,
+      ...(table !== null && { table: table.table }),
+      warnings: table === null ? [] : warnOfSkipped(table),
+    },
+    headers: table?.headers ?? null,
+    lineEnd,
+    async *rows() {
+      const read = createJsonRowReader(unit, limits, table);
+      for await (const texts of open()) {
+        const rows = texts.map(read).filter((row) => row !== null);
+        if (rows.length > 0) yield rows;
+      }
+    },
   };
 }
 
@@ -160,7 +194,7 @@ function commonLength(rows: SampleRow[]): number {
   return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 0;
 }
 
-export function warnOfSkipped({ table }: JsonTable): string[] {
+function warnOfSkipped({ table }: JsonTable): string[] {
   const warnings: string[] = [];
   const { skipLines, unitsLine } = table;
   if (skipLines > 0) {

@@ -3,15 +3,9 @@
 // refused.
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import {
-  type FormatOptions,
-  MAX_RAW_LENGTH,
-  type ReadLimits,
-  type ReadRow,
-  type RowReader,
-} from '../row-reader.ts';
+import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type RowReader } from '../row-reader.ts';
 import { decodeText } from './csv/decode-text.ts';
-import { createJsonRowReader, type JsonTable, type JsonText, tryJson, warnOfSkipped } from './json-rows.ts';
+import { type JsonTable, type JsonText, jsonReader, tryJson } from './json-rows.ts';
 import { TEXT_CHUNK_BYTES } from './read-lines.ts';
 import { openText, type TextLines } from './text-sample.ts';
 
@@ -33,28 +27,7 @@ export function jsonArrayReader(
   table: JsonTable | null,
   chunkBytes = TEXT_CHUNK_BYTES,
 ): RowReader {
-  const { encoding, lineEnd } = text;
-  return {
-    detected: {
-      format: 'json',
-      encoding,
-      ...(table !== null && { table: table.table }),
-      warnings: table === null ? [] : warnOfSkipped(table),
-    },
-    headers: table?.headers ?? null,
-    lineEnd,
-    async *rows() {
-      const read = createJsonRowReader('element', limits, table);
-      for await (const elements of elementsOf(path, text, limits, chunkBytes)) {
-        const rows: ReadRow[] = [];
-        for (const element of elements) {
-          const row = read(element);
-          if (row !== null) rows.push(row);
-        }
-        if (rows.length > 0) yield rows;
-      }
-    },
-  };
+  return jsonReader('element', text, limits, table, () => elementsOf(path, text, limits, chunkBytes));
 }
 
 async function* elementsOf(

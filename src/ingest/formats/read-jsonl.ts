@@ -1,7 +1,7 @@
 // Turns JSON lines into rows: one object or array per line. Blank lines are skipped. Any other line is rejected, and
 // reading continues.
-import type { FormatOptions, ReadLimits, ReadRow, RowReader } from '../row-reader.ts';
-import { createJsonRowReader, type JsonTable, tryJson, warnOfSkipped } from './json-rows.ts';
+import type { FormatOptions, ReadLimits, RowReader } from '../row-reader.ts';
+import { type JsonTable, jsonReader, tryJson } from './json-rows.ts';
 import { readLines } from './read-lines.ts';
 import { openText, type TextLines } from './text-sample.ts';
 
@@ -28,26 +28,5 @@ export function jsonlReader(
   table: JsonTable | null,
   chunkBytes?: number,
 ): RowReader {
-  const { encoding, lineEnd } = text;
-  return {
-    detected: {
-      format: 'jsonl',
-      encoding,
-      ...(table !== null && { table: table.table }),
-      warnings: table === null ? [] : warnOfSkipped(table),
-    },
-    headers: table?.headers ?? null,
-    lineEnd,
-    async *rows() {
-      const read = createJsonRowReader('line', limits, table);
-      for await (const lines of linesOf(path, text, limits, chunkBytes)) {
-        const rows: ReadRow[] = [];
-        for (const line of lines) {
-          const row = read(line);
-          if (row !== null) rows.push(row);
-        }
-        if (rows.length > 0) yield rows;
-      }
-    },
-  };
+  return jsonReader('line', text, limits, table, () => linesOf(path, text, limits, chunkBytes));
 }
