@@ -1,6 +1,6 @@
 // Log lines and attempts of rows as lines of text. Rows count from 1, as in `rowmill try`.
 import type { z } from 'zod';
-import type { itemTrace } from '../contract/items.ts';
+import type { itemTrace } from '../contract/traces.ts';
 import type { jobLogLine } from '../contract/logs.ts';
 import type { LineLevel } from '../core/items/log-lines.ts';
 import { amount } from '../core/limits/budget-control.ts';

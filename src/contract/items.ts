@@ -1,17 +1,10 @@
-// Rows of a job: pages of the grid, one row with its history, error groups, unfinished rows, and rates over time.
+// Rows of a job: pages of the grid, one row with its history, emitted rows, and unfinished rows.
 import { z } from 'zod';
-import { ROW_CHANGES } from '../core/jobs/run-comparison.ts';
 import { itemParams } from './control.ts';
-import { lineLevel, jobLogLine, tracedFetch, tracedLine } from './logs.ts';
 import { defineRoutes } from './route.ts';
 import {
-  flag,
-  generation,
-  itemStatus,
   jobId,
-  jobOutcome,
   jobParams,
-  jobState,
   json,
   listOf,
   liveStatus,
@@ -22,7 +15,6 @@ import {
   rowFilterQuery,
   rowStatus,
   seq,
-  shortPage,
   time,
 } from './values.ts';
 
@@ -95,58 +87,6 @@ export const itemDetail = item
   })
   .meta({ id: 'ItemDetail' });
 
-export const itemTrace = z
-  .object({
-    seq: z.number(),
-    row: z.number(),
-    /** The newest 200 attempts, in their order. */
-    attempts: z.array(
-      z.object({
-        generation: z.number(),
-        phase: z.number(),
-        phaseName: z.string().nullable(),
-        attempt: z.number(),
-        /** `advanced`: continued in the next phase. `retry`: failed, and another attempt followed. */
-        outcome: z.enum(['advanced', 'retry', 'done', 'error', 'not_found', 'skipped', 'cancelled']),
-        /** Null, as are start and strategy, for a first attempt that succeeded and logged nothing. */
-        workerId: z.string().nullable(),
-        startedAt: time.nullable(),
-        endedAt: time.nullable(),
-        durationMs: z.number().nullable(),
-        /**
-         * Wait before the attempt, and its reason: the limit or the slot that it waited for after its claim, or else the
-         * delay since the attempt before. Null without a trace.
-         */
-        waitedMs: z.number().nullable(),
-        waitedFor: z.enum(['retry', 'rate_limit', 'budget', 'slot']).nullable(),
-        /** Planned delay before the next attempt. */
-        retryAfterMs: z.number().nullable(),
-        cost: z.number().nullable(),
-        strategy: z.string().nullable(),
-        errorClass: z.string().nullable(),
-        error: z.string().nullable(),
-        /** The error that the handler threw; null if it threw none. */
-        thrown: z
-          .object({
-            name: z.string().nullable(),
-            stack: z.array(z.string()),
-            causes: z.array(
-              z.object({ name: z.string().nullable(), message: z.string(), code: z.string().nullable() }),
-            ),
-          })
-          .nullable(),
-        log: z.array(tracedLine),
-        /** Log lines over the limits of an attempt. */
-        droppedLines: z.number(),
-        /** Requests that the handler sent by `context.fetch`. */
-        fetches: z.array(tracedFetch),
-        /** Requests over the limit of an attempt. */
-        droppedFetches: z.number(),
-      }),
-    ),
-  })
-  .meta({ id: 'ItemTrace' });
-
 export const treeItem = z
   .object({
     seq: z.number(),
@@ -159,57 +99,6 @@ export const treeItem = z
     childCount: z.number(),
   })
   .meta({ id: 'TreeItem' });
-
-export const errorGroup = z
-  .object({
-    phase: z.number(),
-    signature: z.string(),
-    /** The signature without its class: a message whose names and numbers are placeholders. */
-    pattern: z.string().default(''),
-    errorClass: z.string(),
-    sample: z.string(),
-    sampleSeq: z.number(),
-    occurrences: z.number(),
-    failed: z.number(),
-    firstSeen: time,
-    lastSeen: time,
-    /** The person who can fix it, and what to do first. */
-    fixer: z.enum(['row owner', 'developer', 'operator']).default('developer'),
-    suggestion: z.string().default(''),
-    /** Occurrences over time, in steps of equal length; empty for errors counted before trends were introduced. */
-    trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
-  })
-  .meta({ id: 'ErrorGroup' });
-
-const comparedResult = z.object({
-  /** The run of this result, the same or an earlier one. */
-  generation: z.number(),
-  status: itemStatus,
-  error: z.string().nullable(),
-  cost: z.number().nullable(),
-  /** Duration of the last call. */
-  handlerMs: z.number().nullable(),
-});
-
-export const comparedRow = z
-  .object({
-    seq: z.number(),
-    /** `changed`: the same success or failure with another status, result or error. */
-    change: z.enum(ROW_CHANGES),
-    /** Null: the row was added after the first of the two runs. */
-    before: comparedResult.nullable(),
-    after: comparedResult,
-    /** Cells of the result that differ; an empty column is the whole result. */
-    cells: z.array(
-      z.object({
-        column: z.string(),
-        change: z.enum(['changed', 'added', 'removed']),
-        before: json,
-        after: json,
-      }),
-    ),
-  })
-  .meta({ id: 'ComparedRow' });
 
 export const pendingItem = z
   .object({
@@ -279,28 +168,6 @@ export const itemRoutes = defineRoutes({
     answer: { status: 200, schema: itemDetail },
     errors: ['ITEM_NOT_FOUND'],
   },
-  getItemTrace: {
-    ...read,
-    path: '/api/jobs/:jobId/items/:seq/trace',
-    summary: 'Every attempt of one row: worker, times, cost, error with stack, log lines.',
-    params: itemParams,
-    answer: { status: 200, schema: itemTrace },
-    errors: ['ITEM_NOT_FOUND'],
-  },
-  listLogs: {
-    ...read,
-    path: '/api/jobs/:jobId/logs',
-    summary: 'Log lines of the handlers of a job, in the order in which they were stored.',
-    query: z.strictObject({
-      /** Lowest level. */
-      level: lineLevel.default('info'),
-      /** For polling: `next` is never null, and with it a later request returns the lines stored meanwhile. */
-      follow: flag.optional(),
-      ...page,
-    }),
-    answer: { status: 200, schema: pageOf(jobLogLine) },
-    errors: ['CURSOR_INVALID'],
-  },
   getItemImage: {
     ...read,
     path: '/api/jobs/:jobId/items/:seq/image',
@@ -315,138 +182,6 @@ export const itemRoutes = defineRoutes({
     summary: 'Rows by parent: rows of the file, or with parent the rows that it emitted.',
     query: z.strictObject({ parent: seq.optional(), ...page }),
     answer: { status: 200, schema: pageOf(treeItem) },
-    errors: ['CURSOR_INVALID'],
-  },
-  listErrors: {
-    ...read,
-    path: '/api/jobs/:jobId/errors',
-    summary: 'Error groups, largest first.',
-    query: z.strictObject({
-      ...page,
-      /** Matches part of the error message. */
-      search: z.string().min(1).max(1000).optional(),
-    }),
-    answer: {
-      status: 200,
-      schema: pageOf(errorGroup).extend({
-        /** Number of groups on all pages. */
-        total: z.number(),
-        /** Failed rows of these groups, and of all groups of the job. */
-        matchingRows: z.number().default(0),
-        allRows: z.number().default(0),
-      }),
-    },
-    errors: ['CURSOR_INVALID'],
-  },
-  getTimeline: {
-    ...read,
-    path: '/api/jobs/:jobId/timeline',
-    summary: 'Progress of a job over time: per minute, or per second while it is young.',
-    query: z.strictObject({
-      from: time.optional(),
-      to: time.optional(),
-      /** Maximum number of points; the step grows to fit. */
-      points: z.coerce.number().int().min(1).max(2000).default(240),
-    }),
-    answer: {
-      status: 200,
-      schema: z.object({
-        stepMs: z.number(),
-        /**
-         * Time range of the points; the first and last step may extend beyond it. For a running job, the last step is
-         * complete.
-         */
-        from: time,
-        to: time,
-        points: z.array(
-          z.object({
-            at: time,
-            done: z.number(),
-            error: z.number(),
-            notFound: z.number(),
-            skipped: z.number(),
-            cancelled: z.number(),
-            advanced: z.number(),
-            retried: z.number(),
-            /** Average duration of a call; null if there were no calls. */
-            handlerMs: z.number().nullable(),
-            cost: z.number(),
-          }),
-        ),
-      }),
-    },
-  },
-  listGenerations: {
-    ...read,
-    path: '/api/jobs/:jobId/generations',
-    summary: 'Runs of a job: selected rows, outcome and changes.',
-    query: z.strictObject(shortPage),
-    pagedBy: ['generation'],
-    answer: {
-      status: 200,
-      schema: pageOf(
-        z.object({
-          generation: z.number(),
-          selection: json,
-          selected: z.number(),
-          leftOut: z.record(z.string(), z.number()),
-          openedAt: time,
-          finishedAt: time.nullable(),
-          /** Null if the run has not finished or the next one continued it. */
-          state: jobState.nullable(),
-          outcome: jobOutcome.nullable(),
-          counts: z.record(z.string(), z.number()).nullable(),
-          diff: z.looseObject({}).nullable(),
-        }),
-      ),
-    },
-    errors: ['CURSOR_INVALID'],
-  },
-  compareRuns: {
-    ...read,
-    path: '/api/jobs/:jobId/compare',
-    summary: 'Results of two runs side by side: rows with a newer result, and the cells that differ.',
-    query: z.strictObject({
-      /** Default: the newest run. */
-      to: generation.optional(),
-      /** Default: the run before `to`. */
-      from: generation.optional(),
-      /** Default: every change, but not `same`. */
-      change: listOf(z.enum(ROW_CHANGES)).optional(),
-      ...page,
-    }),
-    answer: {
-      status: 200,
-      schema: pageOf(comparedRow).extend({
-        from: z.number(),
-        to: z.number(),
-        /** Totals of all rows with a newer result, whatever `change` is. Null on later pages. */
-        totals: z
-          .object({
-            rows: z.record(z.enum(ROW_CHANGES), z.number()),
-            costBefore: z.number(),
-            costAfter: z.number(),
-            /** Average duration of the last call of a row. */
-            handlerMsBefore: z.number().nullable(),
-            handlerMsAfter: z.number().nullable(),
-            /** Totals of a large job cover the rows before this one. */
-            upToSeq: z.number(),
-            isComplete: z.boolean(),
-          })
-          .nullable(),
-      }),
-    },
-    errors: ['CURSOR_INVALID'],
-  },
-  listRejected: {
-    ...read,
-    path: '/api/jobs/:jobId/rejected',
-    summary: 'Rows of the file that were rejected.',
-    query: z.strictObject({ ...page }),
-    answer: {
-      status: 200,
-      schema: pageOf(z.object({ line: z.number(), reason: z.string(), raw: z.string() })),
-    },
     errors: ['CURSOR_INVALID'],
   },
   listPendingOfJob: {
@@ -471,24 +206,5 @@ export const itemRoutes = defineRoutes({
     }),
     answer: { status: 200, schema: pageOf(pendingItem) },
     errors: ['CURSOR_INVALID', 'FEATURE_DISABLED', 'FORBIDDEN'],
-  },
-  listJobActivity: {
-    ...read,
-    path: '/api/jobs/:jobId/activity',
-    summary: 'Audit log and lifecycle of a job, newest first.',
-    query: z.strictObject({ ...page }),
-    answer: {
-      status: 200,
-      schema: pageOf(
-        z.object({
-          at: time,
-          kind: z.enum(['audit', 'event']),
-          actor: z.string().nullable(),
-          action: z.string(),
-          detail: json,
-        }),
-      ),
-    },
-    errors: ['CURSOR_INVALID'],
   },
 });

@@ -1,5 +1,5 @@
 // GET /api/jobs/:jobId/items/:seq/trace: every attempt of a row, with its log lines.
-import type { itemRoutes } from '../../contract/items.ts';
+import type { traceRoutes } from '../../contract/traces.ts';
 import { rowNumber } from '../../contract/row-number.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { readItem } from '../../store/views/items/read-item.ts';
@@ -7,7 +7,7 @@ import { readItemTrace } from '../../store/views/items/read-item-trace.ts';
 import type { Handler } from '../requests/handler.ts';
 import { showTrace } from './show-trace.ts';
 
-export const getItemTrace: Handler<typeof itemRoutes.getItemTrace> = async (
+export const getItemTrace: Handler<typeof traceRoutes.getItemTrace> = async (
   { job, params: { seq } },
   { reads },
 ) => {

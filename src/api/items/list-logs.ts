@@ -1,6 +1,6 @@
 // GET /api/jobs/:jobId/logs: log lines of a job, in the order in which the outcomes of their attempts were stored.
 import type { z } from 'zod';
-import type { itemRoutes } from '../../contract/items.ts';
+import type { traceRoutes } from '../../contract/traces.ts';
 import type { jobLogLine } from '../../contract/logs.ts';
 import type { LineLevel } from '../../core/items/log-lines.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
@@ -23,7 +23,7 @@ export interface LogsQuery {
 
 const RANK: Record<LineLevel, number> = { info: 0, warn: 1, error: 2 };
 
-export const listLogs: Handler<typeof itemRoutes.listLogs> = ({ job, query }, { reads }) =>
+export const listLogs: Handler<typeof traceRoutes.listLogs> = ({ job, query }, { reads }) =>
   readLogs(reads, job, query);
 
 /** A page has up to `limit` lines. It may have fewer, or none, and still have a next page. */

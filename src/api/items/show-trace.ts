@@ -1,6 +1,6 @@
 // The trace of a row as the API and the command line show it.
 import type { z } from 'zod';
-import type { itemTrace } from '../../contract/items.ts';
+import type { itemTrace } from '../../contract/traces.ts';
 import { rowNumber } from '../../contract/row-number.ts';
 import type { TracedAttempt } from '../../store/views/items/read-item-trace.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';

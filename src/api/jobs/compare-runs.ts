@@ -1,6 +1,6 @@
 // GET /api/jobs/:jobId/compare: results of two runs side by side, cell by cell. A request scans a bounded part of the
 // job and says where to continue; totals cover the part that can be summed in bounded time.
-import type { itemRoutes } from '../../contract/items.ts';
+import type { runRoutes } from '../../contract/runs.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import {
   type ChangeTotal,
@@ -30,7 +30,7 @@ const TOTALS_MS = 2000;
 /** Rows that are the same in both runs only on request. */
 const DEFAULT_CHANGES: readonly RowChange[] = ROW_CHANGES.filter((change) => change !== 'same');
 
-export const compareRunsOfJob: Handler<typeof itemRoutes.compareRuns> = async ({ job, query }, { reads }) => {
+export const compareRunsOfJob: Handler<typeof runRoutes.compareRuns> = async ({ job, query }, { reads }) => {
   const { limit, cursor, change, ...runs } = query;
   return compareRunsOf(reads, job, { ...runs, limit, cursor, changes: change });
 };

@@ -1,5 +1,5 @@
 // GET /api/jobs/:jobId/timeline: rates of a job over time, in the requested number of points.
-import type { itemRoutes } from '../../contract/items.ts';
+import type { runRoutes } from '../../contract/runs.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { timelineSteps } from '../../core/jobs/timeline-steps.ts';
 import { wallClockMs } from '../../platform/clock.ts';
@@ -19,7 +19,7 @@ const NOTHING: Omit<TimelineStep, 'atMs'> = {
   cost: 0,
 };
 
-export const getTimeline: Handler<typeof itemRoutes.getTimeline> = async (
+export const getTimeline: Handler<typeof runRoutes.getTimeline> = async (
   { job, query },
   { reads, engine },
 ) => {

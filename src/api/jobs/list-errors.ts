@@ -1,12 +1,12 @@
 // GET /api/jobs/:jobId/errors: error groups by size, with totals over all pages.
-import type { itemRoutes } from '../../contract/items.ts';
+import type { errorRoutes } from '../../contract/error-groups.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import type { Handler } from '../requests/handler.ts';
 import { showErrorGroup } from './show-error-group.ts';
 
-export const listErrors: Handler<typeof itemRoutes.listErrors> = async ({ job, query }, { reads }) => {
+export const listErrors: Handler<typeof errorRoutes.listErrors> = async ({ job, query }, { reads }) => {
   const { limit, search, cursor: text } = query;
   const cursor = {
     list: `errors ${job.jobId}`,

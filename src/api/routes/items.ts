@@ -1,5 +1,8 @@
 // Rows of a job: pages, one row with its history, error groups, rates over time, and unfinished rows.
+import type { errorRoutes } from '../../contract/error-groups.ts';
 import type { itemRoutes } from '../../contract/items.ts';
+import type { runRoutes } from '../../contract/runs.ts';
+import type { traceRoutes } from '../../contract/traces.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { rejectedPage } from '../../store/views/items/rejected-page.ts';
 import { type ActivityRow, jobActivityPage } from '../../store/views/jobs/job-activity-page.ts';
@@ -18,7 +21,9 @@ import { pendingHandlers } from '../jobs/list-pending.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
 
-export const itemHandlers: Handlers<typeof itemRoutes> = {
+export const itemHandlers: Handlers<
+  typeof itemRoutes & typeof traceRoutes & typeof errorRoutes & typeof runRoutes
+> = {
   listItems: listItemsOfJob,
   getItem,
   getItemTrace,

@@ -2,7 +2,10 @@
 // so that both implementations print the same.
 import type { z } from 'zod';
 import type { Answered } from '../../client/route-call.ts';
-import type { comparedRow, errorGroup, item, itemTrace } from '../../contract/items.ts';
+import type { errorGroup } from '../../contract/error-groups.ts';
+import type { item } from '../../contract/items.ts';
+import type { comparedRow } from '../../contract/runs.ts';
+import type { itemTrace } from '../../contract/traces.ts';
 import type { job, summary } from '../../contract/jobs.ts';
 import type { jobLogLine } from '../../contract/logs.ts';
 import type { worker } from '../../contract/operations.ts';
