@@ -40,6 +40,29 @@ export const delivery = z
   })
   .meta({ id: 'Delivery' });
 
+/** One attempt to deliver a message, as far as its result was recorded. */
+const deliveryAttempt = z.object({
+  attempt: z.number(),
+  at: time,
+  /** Headers as sent; the signature is replaced by dots. */
+  headers: z.record(z.string(), z.string()),
+  status: z.number().nullable(),
+  error: z.string().nullable(),
+  ms: z.number(),
+  /** Beginning of the body of the response; null without a response. */
+  response: z.string().nullable(),
+});
+
+export const deliveryDetail = delivery
+  .extend({
+    url: z.string(),
+    /** The body as sent, the same for all attempts. */
+    payload: z.string(),
+    /** The last 20 attempts, oldest first. */
+    log: z.array(deliveryAttempt),
+  })
+  .meta({ id: 'DeliveryDetail' });
+
 const params = z.object({ webhookId: z.uuid() });
 const manage = { access: 'member', scope: 'write' } as const;
 const url = z.string().min(1).max(2000);
@@ -134,6 +157,16 @@ export const webhookRoutes = defineRoutes({
     query: z.strictObject({ state: z.enum(['PENDING', 'DELIVERED', 'DEAD']).optional(), ...page }),
     answer: { status: 200, schema: pageOf(delivery) },
     errors: ['WEBHOOK_NOT_FOUND', 'CURSOR_INVALID'],
+  },
+  getDelivery: {
+    method: 'GET',
+    path: '/api/webhooks/:webhookId/deliveries/:deliveryId',
+    summary: 'One delivery: payload, headers and attempts with responses.',
+    access: 'viewer',
+    scope: 'read',
+    params: params.extend({ deliveryId: z.uuid() }),
+    answer: { status: 200, schema: deliveryDetail },
+    errors: ['WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
   },
   resendDelivery: {
     method: 'POST',

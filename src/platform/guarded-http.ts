@@ -3,14 +3,16 @@
 // checked addresses. Redirects and proxies are not used, and only the beginning of a response is read.
 import { type LookupAddress, lookup as lookupName } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { isIn, isPrivate } from './address-ranges.ts';
 import { monotonicMs } from './clock.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
-/** The body is read up to this size, so that a receiver is not cut off, and then discarded. */
+/** The body is read up to this size, so that a receiver is not cut off. Only its beginning is kept. */
 const BODY_MAX_BYTES = 16_384;
+const BODY_KEPT_BYTES = 1000;
 const BODY_MAX_MS = 1000;
 
 export type Resolver = (hostname: string) => Promise<LookupAddress[]>;
@@ -36,6 +38,8 @@ export interface GuardedAnswer {
   status: number;
   retryAfter: string | undefined;
   ms: number;
+  /** The beginning of the body. */
+  body: string;
 }
 
 /** Checks the form of a URL, before any name is resolved. */
@@ -109,15 +113,31 @@ export async function guardedPost(options: GuardOptions, post: GuardedRequest): 
     });
     const ms = monotonicMs() - startedMs;
     const retryAfter = headers['retry-after'];
-    await body
-      .dump({ limit: BODY_MAX_BYTES, signal: AbortSignal.any([signal, AbortSignal.timeout(BODY_MAX_MS)]) })
-      .catch(() => {});
-    return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, ms };
+    return {
+      status: statusCode,
+      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+      ms,
+      body: await readBeginning(body, AbortSignal.any([signal, AbortSignal.timeout(BODY_MAX_MS)])),
+    };
   } catch (error) {
     throw late.aborted ? tooLate(post.timeoutMs, error) : error;
   } finally {
     await agent.destroy();
   }
+}
+
+/** What has arrived counts if the rest is late, missing or too long. */
+async function readBeginning(body: Readable, signal: AbortSignal): Promise<string> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of addAbortSignal(signal, body) as AsyncIterable<Buffer>) {
+      if (bytes < BODY_KEPT_BYTES) kept.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= BODY_MAX_BYTES) break;
+    }
+  } catch {}
+  return Buffer.concat(kept).subarray(0, BODY_KEPT_BYTES).toString();
 }
 
 function resolveAll(hostname: string): Promise<LookupAddress[]> {

@@ -228,6 +228,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listWebhooks: { changesNothing: READS },
   getWebhook: { changesNothing: READS, call: webhook },
   listDeliveries: { changesNothing: READS, call: sentDelivery },
+  getDelivery: { changesNothing: READS, call: sentDelivery },
   previewReprocess: {
     changesNothing: READS,
     call: async () => ({ ...(await endedJob()), body: { scope: 'job', statuses: ['DONE'] } }),

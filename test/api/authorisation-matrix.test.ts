@@ -128,6 +128,7 @@ const MATRIX: Record<RouteName, Row> = {
   rotateWebhookSecret: WRITE,
   testWebhook: WRITE,
   listDeliveries: READ,
+  getDelivery: READ,
   resendDelivery: WRITE,
   listCounters: READ,
   getCounter: READ,

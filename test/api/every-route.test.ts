@@ -165,6 +165,7 @@ const NOT_PLAIN: RouteName[] = [
   'rotateWebhookSecret',
   'testWebhook',
   'listDeliveries',
+  'getDelivery',
   'resendDelivery',
   'setUp',
   'signIn',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
-import { delivery, webhook } from '../../src/contract/webhooks.ts';
+import { delivery, deliveryDetail, webhook } from '../../src/contract/webhooks.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
@@ -540,13 +540,52 @@ describe('the log of deliveries', () => {
     ];
     expect(state).toBe('DEAD');
     const again = await call(url, `/${made.webhookId}/deliveries/${deliveryId}/resend`, { method: 'POST' });
-    expect(again).toMatchObject({ status: 202, answer: { state: 'PENDING', attempts: 0 } });
+    expect(again).toMatchObject({ status: 202, answer: { state: 'PENDING', attempts: 1 } });
     await receiver.whenReceived(2);
     expect(receiver.messages[1]!.id).toBe(receiver.messages[0]!.id);
+    await expect.poll(async () => (await deliveries())[0]).toMatchObject({ state: 'DELIVERED', attempts: 2 });
     const missing = `/${made.webhookId}/deliveries/00000000-0000-4000-8000-000000000000/resend`;
     expect(await call(url, missing, { method: 'POST' })).toMatchObject({
       status: 404,
       answer: { code: 'DELIVERY_NOT_FOUND' },
     });
+  });
+
+  test('shows payload, headers without signatures, and each attempt with the beginning of its response', async () => {
+    const { context, sender } = engine({ webhookMaxAttempts: 2 });
+    const receiver = await receive();
+    receiver.answer = (response) => response.writeHead(500).end(`no \0 such${' table'.repeat(50_000)}`);
+    const { webhook: made } = await addWebhook(context, receiver.url);
+    await newJob(context);
+    await sender.runOnce();
+    await makeDue();
+    receiver.answer = (response) => response.socket?.destroy();
+    await sender.runOnce();
+    const { url } = await startTestApi(database.url, { settings: ALLOW });
+    const [{ deliveryId }] = ((await call(url, `/${made.webhookId}/deliveries`)).answer as { items: Sent[] })
+      .items as unknown as [{ deliveryId: string }];
+    const path = `/${made.webhookId}/deliveries/${deliveryId}`;
+    const shown = deliveryDetail.strict().parse((await call(url, path)).answer);
+    expect(shown).toMatchObject({ state: 'DEAD', attempts: 2, url: receiver.url });
+    expect(shown.payload).toBe(receiver.messages[0]!.text);
+    expect(shown.log.map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, 500],
+      [2, null],
+    ]);
+    const [first, second] = shown.log;
+    expect(first!.response).toMatch(/^no \ufffd such table/);
+    expect(first!.response!.length).toBeLessThanOrEqual(1000);
+    expect(second).toMatchObject({ response: null, error: expect.any(String) });
+    expect(first!.headers).toMatchObject({
+      'webhook-id': receiver.messages[0]!.id,
+      'webhook-timestamp': String(receiver.messages[0]!.timestamp),
+      'webhook-signature': 'v1,…',
+    });
+    // Sent again, it has two attempts once more.
+    await resendDelivery(context, made.webhookId, deliveryId, null);
+    await sender.runOnce();
+    expect(await deliveries()).toMatchObject([{ state: 'PENDING', attempts: 3 }]);
+    const missing = `/${made.webhookId}/deliveries/00000000-0000-4000-8000-000000000000`;
+    expect(await call(url, missing)).toMatchObject({ status: 404, answer: { code: 'DELIVERY_NOT_FOUND' } });
   });
 });

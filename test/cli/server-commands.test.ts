@@ -49,6 +49,9 @@ test('webhooks are added, shown, tested, delivered again and removed', async () 
   const deliveries: { deliveryId: string }[] = await json('webhooks', 'deliveries', webhookId, '-n', '5');
   const again = await run(['webhooks', 'redeliver', webhookId, deliveries[0]!.deliveryId]);
   expect([again.code, again.stdout]).toEqual([0, expect.stringContaining(deliveries[0]!.deliveryId)]);
+  const shown = await run(['webhooks', 'delivery', webhookId, deliveries[0]!.deliveryId]);
+  expect(shown.stdout).toContain('"type":"webhook.test"');
+  expect(shown.stdout).toMatch(/Attempt 1, .*ECONNREFUSED/);
   const refused = await run(['webhooks', 'remove', webhookId]);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('[NOT_CONFIRMED]')]);
   expect((await run(['webhooks', 'remove', webhookId, '-y'])).stdout).toBe(

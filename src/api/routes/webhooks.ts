@@ -5,10 +5,10 @@ import { decodeCursor } from '../../core/paging/cursor.ts';
 import { changeWebhook, webhookNotFound } from '../../engine/webhooks/change-webhook.ts';
 import { createWebhook } from '../../engine/webhooks/create-webhook.ts';
 import { deleteWebhook } from '../../engine/webhooks/delete-webhook.ts';
-import { resendDelivery } from '../../engine/webhooks/resend-delivery.ts';
+import { deliveryNotFound, resendDelivery } from '../../engine/webhooks/resend-delivery.ts';
 import { rotateWebhookSecret } from '../../engine/webhooks/rotate-webhook-secret.ts';
 import { testWebhook } from '../../engine/webhooks/test-webhook.ts';
-import { type Delivery, listDeliveries } from '../../store/views/events/list-deliveries.ts';
+import { type Delivery, listDeliveries, readDelivery } from '../../store/views/events/list-deliveries.ts';
 import { listWebhooks, readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
 import { cutPage } from '../answers/cut-page.ts';
 import { checkConfirmed, listedFor, ownerOf, seenBy } from '../requests/actor.ts';
@@ -75,6 +75,19 @@ export const webhookHandlers: Handlers<typeof webhookRoutes> = {
       cursorTime,
       deliveryId,
     ]);
+  },
+
+  async getDelivery({ actor, params, engine }) {
+    const { webhookId, deliveryId } = params;
+    if ((await readWebhook(engine.db, webhookId, seenBy(actor))) === null) throw webhookNotFound(webhookId);
+    const found = await readDelivery(engine.db, webhookId, deliveryId);
+    if (found === null) throw deliveryNotFound(webhookId, deliveryId);
+    const log = found.log.map((each) => ({
+      ...each,
+      at: new Date(each.at).toISOString(),
+      headers: { ...each.headers, 'webhook-signature': 'v1,…' },
+    }));
+    return { ...toDeliveryAnswer(found), url: found.url, payload: found.payload, log };
   },
 
   async resendDelivery({ actor, params, engine }) {

@@ -1,7 +1,7 @@
 // rowmill webhooks: programs that a server notifies of events of jobs (docs/webhooks.md).
 import type { z } from 'zod';
 import type { EventKind } from '../../contract/event-kinds.ts';
-import type { delivery, webhook } from '../../contract/webhooks.ts';
+import type { delivery, deliveryDetail, webhook } from '../../contract/webhooks.ts';
 import { confirm, type ConfirmOptions } from '../confirm.ts';
 import { printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
@@ -103,6 +103,29 @@ export async function listDeliveriesOf(webhookId: string, options: DeliveriesOpt
     }
     return 0;
   });
+}
+
+export async function showDelivery(
+  webhookId: string,
+  deliveryId: string,
+  options: WebhooksOptions,
+): Promise<number> {
+  return withServer(options, 'webhooks', async (client) => {
+    const found = await client.getDelivery({ webhookId, deliveryId });
+    if (options.json) console.log(JSON.stringify(found));
+    else for (const line of describeAttempts(found)) console.log(line);
+    return 0;
+  });
+}
+
+function* describeAttempts(found: z.infer<typeof deliveryDetail>): Generator<string> {
+  yield describeDelivery(found);
+  yield `  Message: ${found.messageId}, created ${found.createdAt}, ${found.attempts} attempts`;
+  yield `  Payload: ${printable(found.payload)}`;
+  for (const { attempt, at, status, error, ms, response } of found.log) {
+    yield `  Attempt ${attempt}, ${at}: ${error === null ? `status ${status}` : printable(error)}, ${ms} ms`;
+    if (response) yield `    ${printable(response)}`;
+  }
 }
 
 export async function redeliver(

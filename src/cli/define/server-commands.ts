@@ -11,7 +11,7 @@ export function defineWebhookCommands(program: Command): void {
   const webhooks = withApi(
     program
       .command('webhooks')
-      .description('Webhooks of a server: list, add, show, test, deliveries, redeliver, remove'),
+      .description('Webhooks of a server: list, add, show, test, deliveries, delivery, redeliver, remove'),
   ).option('--json', 'JSON output');
 
   webhooks
@@ -67,6 +67,15 @@ export function defineWebhookCommands(program: Command): void {
     .action(
       ending(async (id: string, _, deliveries: Command) =>
         (await webhookFile()).listDeliveriesOf(id, deliveries.optsWithGlobals()),
+      ),
+    );
+
+  webhooks
+    .command('delivery <webhook> <delivery>')
+    .description('Show the payload, attempts and responses of a delivery')
+    .action(
+      ending(async (id: string, delivery: string, _, show: Command) =>
+        (await webhookFile()).showDelivery(id, delivery, show.optsWithGlobals()),
       ),
     );
 

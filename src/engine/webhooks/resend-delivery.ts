@@ -18,11 +18,14 @@ export async function resendDelivery(
     context.db.transaction(async (tx) => {
       if ((await readWebhook(tx, webhookId, owners)) === null) throw webhookNotFound(webhookId);
       const delivery = await resend(tx, webhookId, deliveryId);
-      if (delivery === null)
-        throw new RowmillError('DELIVERY_NOT_FOUND', `webhook ${webhookId} has no delivery ${deliveryId}`);
+      if (delivery === null) throw deliveryNotFound(webhookId, deliveryId);
       const detail = { deliveryId };
       await recordAudit(tx, context, { action: 'webhook.resend', subject: `webhook ${webhookId}`, detail });
       return delivery;
     }),
   );
+}
+
+export function deliveryNotFound(webhookId: string, deliveryId: string): RowmillError {
+  return new RowmillError('DELIVERY_NOT_FOUND', `webhook ${webhookId} has no delivery ${deliveryId}`);
 }

@@ -24,6 +24,7 @@ import { secretPurpose } from './webhook-target.ts';
 const GONE = 410;
 const GONE_REASON = 'the receiver answered 410 Gone: it does not want more messages';
 const ERROR_MAX_LENGTH = 500;
+const RESPONSE_MAX_LENGTH = 1000;
 
 export interface Sending {
   guard: GuardOptions;
@@ -38,17 +39,19 @@ export async function sendDelivery(
   delivery: ClaimedDelivery,
   sending: Sending,
 ): Promise<Delivery | null> {
+  const timestamp = Math.floor(wallClockMs() / 1000);
+  const headers = headersOf(delivery, timestamp);
   let answer: GuardedAnswer | null = null;
   let error: string | null = null;
   try {
-    answer = await post(context, delivery, sending);
+    answer = await post(context, delivery, { headers, timestamp, sending });
   } catch (cause) {
     // Not the receiver's fault: the lease expires and another process retries.
     if (sending.signal?.aborted) return null;
     error = toStorableText((cause as Error).message, ERROR_MAX_LENGTH);
   }
   faultPoint('webhook.after_answer');
-  const result = decide(delivery, answer, error, sending.maxAttempts);
+  const result = { ...decide(delivery, answer, error, sending.maxAttempts), headers };
   return retryPassing(() =>
     context.db.transaction(async (tx) => {
       const ended = await endAttempt(tx, delivery, result);
@@ -66,24 +69,28 @@ export async function sendDelivery(
   );
 }
 
+/** Without the signature, which is not stored. */
+function headersOf({ messageId }: ClaimedDelivery, timestamp: number): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': `rowmill/${VERSION}`,
+    'webhook-id': messageId,
+    'webhook-timestamp': String(timestamp),
+  };
+}
+
 async function post(
   context: EngineContext,
   delivery: ClaimedDelivery,
-  { guard, signal }: Sending,
+  { headers, timestamp, sending }: { headers: Record<string, string>; timestamp: number; sending: Sending },
 ): Promise<GuardedAnswer> {
   const { webhookId, messageId: id, body, url } = delivery;
+  const { guard, signal } = sending;
   const box = await secretBoxOf(context);
-  const timestamp = Math.floor(wallClockMs() / 1000);
   const secrets = delivery.secrets.map((secret) => box.open(secret, secretPurpose(webhookId)));
   return guardedPost(guard, {
     url,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': `rowmill/${VERSION}`,
-      'webhook-id': id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': signWebhook(secrets, { id, timestamp, body }),
-    },
+    headers: { ...headers, 'webhook-signature': signWebhook(secrets, { id, timestamp, body }) },
     body,
     timeoutMs: context.settings.webhookTimeoutMs,
     ...(signal && { signal }),
@@ -91,19 +98,21 @@ async function post(
 }
 
 function decide(
-  { attempts }: ClaimedDelivery,
+  { attempts, earlierAttempts }: ClaimedDelivery,
   answer: GuardedAnswer | null,
   error: string | null,
   maxAttempts: number,
-): AttemptResult {
+): Omit<AttemptResult, 'headers'> {
   const status = answer?.status ?? null;
   const ms = answer?.ms ?? 0;
+  const response = answer === null ? null : toStorableText(answer.body, RESPONSE_MAX_LENGTH);
   if (status !== null && status >= 200 && status < 300)
-    return { state: 'DELIVERED', status, error: null, ms, delayMs: 0 };
+    return { state: 'DELIVERED', status, error: null, ms, delayMs: 0, response };
   const reason = error ?? `expected a status from 200 to 299, got ${status}`;
   const retryAfterMs = parseRetryAfter(answer?.retryAfter, wallClockMs());
+  const attempt = attempts - earlierAttempts;
   const delayMs =
-    status === GONE ? null : webhookDelayMs(attempts, maxAttempts, randomFraction(), retryAfterMs);
+    status === GONE ? null : webhookDelayMs(attempt, maxAttempts, randomFraction(), retryAfterMs);
   const state = delayMs === null ? 'DEAD' : 'PENDING';
-  return { state, status, error: reason, ms, delayMs: delayMs ?? 0 };
+  return { state, status, error: reason, ms, delayMs: delayMs ?? 0, response };
 }

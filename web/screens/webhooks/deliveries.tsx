@@ -1,6 +1,7 @@
 // Deliveries of a webhook, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { z } from 'zod';
 import type { delivery as deliverySchema } from '../../../src/contract/webhooks.ts';
 import { Button } from '../../components/button.tsx';
@@ -15,6 +16,7 @@ import { classNames } from '../../lib/class-names.ts';
 import { client, queries } from '../../lib/client.ts';
 import { formatCount, formatDuration } from '../../lib/format.ts';
 import { webhookRoute } from '../../routes/router.tsx';
+import { DeliveryPanel } from './delivery-panel.tsx';
 
 type Delivery = z.infer<typeof deliverySchema>;
 
@@ -35,6 +37,13 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
     // No refresh while the user reads older pages.
     refetchInterval: ({ state: { data } }) => (data && data.pages.length > 1 ? false : REFRESH_MS),
   });
+  const [openId, setOpenId] = useState<string | null>(null);
+  const resend = (deliveryId: string) =>
+    void client
+      .resendDelivery({ webhookId, deliveryId })
+      .then(() => say('Resent'))
+      .catch(sayError)
+      .finally(() => void queries.invalidateQueries({ queryKey: ['deliveries', webhookId] }));
   const listed = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <div className="flex flex-col gap-3">
@@ -70,27 +79,42 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
             numbers={[3]}
           >
             {listed.map((delivery) => (
-              <DeliveryRow key={delivery.deliveryId} delivery={delivery} canResend={canResend} />
+              <DeliveryRow
+                key={delivery.deliveryId}
+                delivery={delivery}
+                onOpen={() => setOpenId(delivery.deliveryId)}
+                onResend={canResend ? () => resend(delivery.deliveryId) : undefined}
+              />
             ))}
           </Table>
         ))}
       <ShowMore of={deliveries} />
+      {openId !== null && (
+        <DeliveryPanel
+          webhookId={webhookId}
+          deliveryId={openId}
+          onResend={canResend ? () => resend(openId) : undefined}
+          onClose={() => setOpenId(null)}
+        />
+      )}
     </div>
   );
 }
 
-function DeliveryRow({ delivery, canResend }: { delivery: Delivery; canResend: boolean }) {
-  const { webhookId, deliveryId, jobId, state } = delivery;
-  const resend = () =>
-    void client
-      .resendDelivery({ webhookId, deliveryId })
-      .then(() => say('Resent'))
-      .catch(sayError)
-      .finally(() => void queries.invalidateQueries({ queryKey: ['deliveries', webhookId] }));
+interface DeliveryRowProps {
+  delivery: Delivery;
+  onOpen: () => void;
+  onResend: (() => void) | undefined;
+}
+
+function DeliveryRow({ delivery, onOpen, onResend }: DeliveryRowProps) {
+  const { jobId, state } = delivery;
   return (
     <tr className={rowClass}>
       <th scope="row" className={`${cellClass} font-mono text-[13px] font-normal`} title={delivery.messageId}>
-        {delivery.kind}
+        <button type="button" className="text-left hover:underline" onClick={onOpen}>
+          {delivery.kind}
+        </button>
       </th>
       <td className={cellClass}>
         {jobId && (
@@ -117,9 +141,9 @@ function DeliveryRow({ delivery, canResend }: { delivery: Delivery; canResend: b
         <RelativeTime at={delivery.createdAt} />
       </td>
       <td className={`${cellClass} text-right`}>
-        {canResend && (
-          <Button size="small" onClick={resend}>
-            Resend<span className="sr-only"> {delivery.kind}</span>
+        {onResend && (
+          <Button size="small" onClick={onResend}>
+            Send again<span className="sr-only"> {delivery.kind}</span>
           </Button>
         )}
       </td>

@@ -2,7 +2,9 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { DELIVERY_LEASE, fromNow } from '../../lease.ts';
 import { DELIVERY_COLUMNS, type Delivery } from '../../views/events/list-deliveries.ts';
 
-const SENDING = `d.body, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as "oldSecret"`;
+const LOGGED_ATTEMPTS = 20;
+
+const SENDING = `d.body, d.earlier_attempts as "earlierAttempts", w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as "oldSecret"`;
 
 // Claims a few deliveries of each webhook, longest due first, so that a receiver with thousands of due messages does
 // not delay the others. Skips rows that another process is claiming. Indexes: deliveries_due, webhooks_pkey.
@@ -48,7 +50,7 @@ const INSERT_TEST_DELIVERY: Statement = {
     select ${DELIVERY_COLUMNS}, ${SENDING} from d join webhooks w using (webhook_id)`,
 };
 
-// Only the holder of the lease records the result.
+// Only the holder of the lease records the result. The log keeps the last attempts.
 const END_ATTEMPT: Statement = {
   name: 'end-delivery-attempt',
   text: `
@@ -56,7 +58,10 @@ const END_ATTEMPT: Statement = {
       update deliveries
       set state = $3, last_status = $4, last_error = $5, last_ms = $6, ${DELIVERY_LEASE.release},
           next_attempt_at = ${fromNow('$7')},
-          delivered_at = case when $3 = 'DELIVERED' then now() end
+          delivered_at = case when $3 = 'DELIVERED' then now() end,
+          attempt_log = (case when jsonb_array_length(attempt_log) < ${LOGGED_ATTEMPTS} then attempt_log else attempt_log - 0 end)
+            || jsonb_build_object('attempt', attempts, 'at', now(), 'status', $4::int, 'error', $5::text, 'ms', $6::int,
+                                  'headers', $8::jsonb, 'response', $9::text)
       where delivery_id = $1 and token = $2 and state = 'PENDING'
       returning *
     ),
@@ -66,13 +71,13 @@ const END_ATTEMPT: Statement = {
     select ${DELIVERY_COLUMNS} from d`,
 };
 
-// Restarts with all attempts. A delivery that is being sent is left alone.
+// It gets all attempts once more, and counts on. A delivery that is being sent is left alone.
 const RESEND: Statement = {
   name: 'resend-delivery',
   text: `
     with d as (
       update deliveries
-      set state = 'PENDING', attempts = 0, next_attempt_at = now(), delivered_at = null
+      set state = 'PENDING', earlier_attempts = attempts, next_attempt_at = now(), delivered_at = null
       where delivery_id = $2 and webhook_id = $1 and token is null
       returning *
     ),
@@ -85,6 +90,8 @@ const RESEND: Statement = {
 
 export interface ClaimedDelivery extends Delivery {
   body: string;
+  /** Attempts before it was last sent again by a person. */
+  earlierAttempts: number;
   url: string;
   host: string;
   /** Encrypted; includes the old secret while it is valid. */
@@ -130,15 +137,20 @@ export interface AttemptResult {
   ms: number;
   /** Delay until the next attempt. */
   delayMs: number;
+  /** As sent, without signatures. */
+  headers: Record<string, string>;
+  /** Beginning of the body of the response; null without one. */
+  response: string | null;
 }
 
 /** Returns null if another process has the delivery by now. */
 export async function endAttempt(
   tx: Executor,
   { deliveryId, token }: Pick<ClaimedDelivery, 'deliveryId' | 'token'>,
-  { state, status, error, ms, delayMs }: AttemptResult,
+  { state, status, error, ms, delayMs, headers, response }: AttemptResult,
 ): Promise<Delivery | null> {
-  const values = [deliveryId, token, state, status, error, Math.round(ms), delayMs];
+  const told = [state, status, error, Math.round(ms), delayMs, JSON.stringify(headers), response];
+  const values = [deliveryId, token, ...told];
   return (await tx.run<Delivery>(END_ATTEMPT, values)).rows[0] ?? null;
 }
 

@@ -16,6 +16,15 @@ const LIST_DELIVERIES: Statement = {
     limit $5`,
 };
 
+// Index: deliveries_pkey.
+const READ_DELIVERY: Statement = {
+  name: 'read-delivery',
+  text: `
+    select ${DELIVERY_COLUMNS}, w.url, d.body as payload, d.attempt_log as log
+    from deliveries d join webhooks w using (webhook_id)
+    where d.delivery_id = $2 and d.webhook_id = $1`,
+};
+
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'DEAD';
 
 export interface Delivery {
@@ -47,4 +56,31 @@ export async function listDeliveries(
   const { webhookId, state, after, limit } = request;
   const values = [webhookId, state, ...(after ?? [null, null]), limit];
   return (await db.run<Delivery & { cursorTime: string }>(LIST_DELIVERIES, values)).rows;
+}
+
+/** One attempt whose result was recorded. */
+export interface LoggedAttempt {
+  attempt: number;
+  at: string;
+  status: number | null;
+  error: string | null;
+  ms: number;
+  headers: Record<string, string>;
+  response: string | null;
+}
+
+export interface DeliveryDetail extends Delivery {
+  url: string;
+  payload: string;
+  /** The last attempts, oldest first. */
+  log: LoggedAttempt[];
+}
+
+/** Returns null if the webhook has no such delivery. */
+export async function readDelivery(
+  db: Executor,
+  webhookId: string,
+  deliveryId: string,
+): Promise<DeliveryDetail | null> {
+  return (await db.run<DeliveryDetail>(READ_DELIVERY, [webhookId, deliveryId])).rows[0] ?? null;
 }
