@@ -46,7 +46,7 @@ export async function checkBatch(
       problems.push(`${file.name} is damaged`);
     const byName: Record<string, number | null | undefined> = {
       'results.csv': at,
-      'failed.csv': (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0),
+      'unsuccessful.csv': (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0),
       'summary.json': null,
     };
     const expected =

@@ -15,8 +15,8 @@ interface ProgressErrorGroup {
   sample: string;
   /** Failed attempts. */
   count: number;
-  /** Rows that failed for good; 0 if every attempt was or will be retried. */
-  failed?: number;
+  /** Rows that ended with it; 0 if every attempt was or will be retried. */
+  rows?: number;
   phase: string;
 }
 
@@ -238,7 +238,7 @@ function errorGroupLines(
   const shown = sorted.slice(0, SHOWN_ERROR_GROUPS).map((group) => ({
     count: formatCount(group.count),
     phase: truncateToWidth(printable(group.phase), 14),
-    text: `${group.failed === 0 ? 'retried: ' : ''}${printable(group.sample) || printable(group.signature) || '(no message)'}`,
+    text: `${group.rows === 0 ? 'retried: ' : ''}${printable(group.sample) || printable(group.signature) || '(no message)'}`,
   }));
   const countWidth = Math.max(...shown.map(({ count }) => count.length));
   const phaseWidth = width < PHASE_MIN_WIDTH ? 0 : Math.max(...shown.map(({ phase }) => displayWidth(phase)));

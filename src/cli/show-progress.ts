@@ -82,7 +82,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
         signature: group.signature,
         sample: group.sample,
         count: group.occurrences,
-        failed: group.failed,
+        rows: group.rows,
         phase: job.phases[group.phase] ?? String(group.phase),
       })),
       workers,

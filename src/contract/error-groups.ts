@@ -5,6 +5,8 @@ import { jobParams, page, pageOf, time } from './values.ts';
 
 const read = { method: 'GET', access: 'viewer', scope: 'read', params: jobParams } as const;
 
+const unsuccessfulCounts = z.object({ ERROR: z.number(), NOT_FOUND: z.number() });
+
 export const errorGroup = z
   .object({
     phase: z.number(),
@@ -14,8 +16,11 @@ export const errorGroup = z
     errorClass: z.string(),
     sample: z.string(),
     sampleSeq: z.number(),
+    /** Failed attempts, retried or not. */
     occurrences: z.number(),
-    failed: z.number(),
+    /** Rows that ended with it, and their status: NOT_FOUND rows are not counted as failed. */
+    rows: z.number(),
+    status: z.enum(['ERROR', 'NOT_FOUND']),
     firstSeen: time,
     lastSeen: time,
     /** The person who can fix it, and what to do first. */
@@ -41,9 +46,9 @@ export const errorRoutes = defineRoutes({
       schema: pageOf(errorGroup).extend({
         /** Number of groups on all pages. */
         total: z.number(),
-        /** Failed rows of these groups, and of all groups of the job. */
-        matchingRows: z.number().default(0),
-        allRows: z.number().default(0),
+        /** Rows of these groups by status, and of all groups of the job. */
+        matching: unsuccessfulCounts,
+        all: unsuccessfulCounts,
       }),
     },
     errors: ['CURSOR_INVALID'],

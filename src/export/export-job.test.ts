@@ -138,7 +138,7 @@ describe('exportJob', () => {
     expect(await textOf({ jobId, format: 'csv' })).toBe(
       'n,a,status,error,attempts\n0,2,DONE,,1\n1,1,DONE,,1\n2,,PENDING,,\n',
     );
-    const failed = { jobId, format: 'csv', kind: 'failed' } as const;
+    const failed = { jobId, format: 'csv', kind: 'unsuccessful' } as const;
     expect((await textOf({ ...failed, generation: 1 })).split('\n')).toHaveLength(3);
     expect((await textOf(failed)).split('\n')).toHaveLength(2);
   });
@@ -197,8 +197,8 @@ describe('exportJob', () => {
     ['an unknown kind', { kind: 'all' }, 'EXPORT_INVALID'],
     ['an unknown filter', { filter: { color: 'red' } }, 'EXPORT_INVALID'],
     [
-      'a status that failed rows cannot have',
-      { kind: 'failed', filter: { statuses: ['DONE'] } },
+      'a status that unsuccessful rows cannot have',
+      { kind: 'unsuccessful', filter: { statuses: ['DONE'] } },
       'EXPORT_INVALID',
     ],
     ['a filter of rejected rows', { kind: 'rejected', filter: { search: 'x' } }, 'EXPORT_INVALID'],
@@ -310,7 +310,7 @@ describe('exportJob', () => {
   });
 });
 
-describe('failed rows', () => {
+describe('unsuccessful rows', () => {
   const HOSTILE = [
     '',
     '=1+1',
@@ -365,7 +365,7 @@ describe('failed rows', () => {
             },
       ),
     );
-    const bytes = await bytesOf({ jobId, format: 'csv', kind: 'failed' });
+    const bytes = await bytesOf({ jobId, format: 'csv', kind: 'unsuccessful' });
     expect(bytes.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf]))).toBe(
       csv.bom || csv.encoding !== 'utf-8',
     );
@@ -393,7 +393,7 @@ describe('failed rows', () => {
   it('include the lines before the header, so that the same options read the file', async () => {
     const jobId = await jobOfFile(['a'], [['1']], { csv: dialect({ skipLines: 2 }), preamble: 'Report' });
     await seedResults(database, jobId, [{ seq: 0, status: 'ERROR', errorClass: 'permanent', error: 'no' }]);
-    expect(await textOf({ jobId, format: 'csv', kind: 'failed' })).toBe(
+    expect(await textOf({ jobId, format: 'csv', kind: 'unsuccessful' })).toBe(
       'Report\n\na,rowmill_status,rowmill_error,rowmill_error_class,rowmill_attempts\n1,ERROR,no,permanent,1\n',
     );
   });
@@ -403,7 +403,7 @@ describe('failed rows', () => {
     await seedResults(database, jobId, [
       { seq: 0, status: 'NOT_FOUND', errorClass: 'not_found', error: '-' },
     ]);
-    expect(await textOf({ jobId, format: 'csv', kind: 'failed' })).toBe(
+    expect(await textOf({ jobId, format: 'csv', kind: 'unsuccessful' })).toBe(
       'a,b,rowmill_status,rowmill_error,rowmill_error_class,rowmill_attempts\n"\'=1+1",-2,NOT_FOUND,"\'-",not_found,1\n',
     );
   });
@@ -421,12 +421,12 @@ describe('failed rows', () => {
       { seq: 0, status: 'ERROR', errorClass: 'permanent', error: 'no' },
       { seq: 1, result: {} },
     ]);
-    const { sheets } = await readXlsx(await bytesOf({ jobId, format: 'xlsx', kind: 'failed' }));
+    const { sheets } = await readXlsx(await bytesOf({ jobId, format: 'xlsx', kind: 'unsuccessful' }));
     expect(sheets[0]!.rows).toEqual([
       ['a', 'b', 'rowmill_status', 'rowmill_error', 'rowmill_error_class', 'rowmill_attempts'],
       ['007', '=1', 'ERROR', 'no', 'permanent', 1],
     ]);
-    const line = await textOf({ jobId, format: 'jsonl', kind: 'failed' });
+    const line = await textOf({ jobId, format: 'jsonl', kind: 'unsuccessful' });
     expect(JSON.parse(line)).toEqual({
       a_0: '007',
       b_1: '=1',

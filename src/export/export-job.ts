@@ -2,7 +2,7 @@
 // Nothing is read before the consumer pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
 import { downloadName } from '../core/files/download-name.ts';
-import { type ExportColumn, exportColumns, failedColumns } from '../core/files/export-columns.ts';
+import { type ExportColumn, exportColumns, unsuccessfulColumns } from '../core/files/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import type { CsvDialect } from '../core/files/file-format.ts';
@@ -20,7 +20,7 @@ import type { ExportProgress } from './export-progress.ts';
 import { checkSheetColumns, exportXlsx } from './export-xlsx.ts';
 import { readRejectedRows, readRows } from './read-rows.ts';
 
-export const EXPORT_KINDS = ['results', 'failed', 'rejected'] as const;
+export const EXPORT_KINDS = ['results', 'unsuccessful', 'rejected'] as const;
 export type ExportKind = (typeof EXPORT_KINDS)[number];
 
 export interface ExportRequest {
@@ -29,7 +29,7 @@ export interface ExportRequest {
   generation?: number;
   format: OutputFormat;
   /**
-   * 'results': all columns. 'failed': ERROR and NOT_FOUND rows in their input format, to correct and submit again.
+   * 'results': all columns. 'unsuccessful': ERROR and NOT_FOUND rows in their input format, to correct and submit again.
    * 'rejected': rows of the file that could not be read.
    */
   kind?: ExportKind;
@@ -40,7 +40,7 @@ export interface ExportRequest {
   raw?: boolean;
   /** CSV: start with a byte order mark, for old versions of Excel. */
   bom?: boolean;
-  /** CSV: default ','. Failed rows have the delimiter of their file. */
+  /** CSV: default ','. Unsuccessful rows have the delimiter of their file. */
   delimiter?: CsvDelimiter;
   /** Maximum rows per statement: settings.exportPageRows. */
   pageRows: number;
@@ -141,11 +141,13 @@ async function columnsOf(
   db: Executor,
   job: Job,
   generation: number,
-  kind: 'results' | 'failed',
+  kind: 'results' | 'unsuccessful',
 ): Promise<ExportColumn[]> {
   const names = await readExportColumns(db, job, generation);
   const hasParents = hasEmitted(job);
-  return kind === 'failed' ? failedColumns(names.input, hasParents) : exportColumns({ ...names, hasParents });
+  return kind === 'unsuccessful'
+    ? unsuccessfulColumns(names.input, hasParents)
+    : exportColumns({ ...names, hasParents });
 }
 
 function hasEmitted({ ingestReport }: Job): boolean {
@@ -175,7 +177,7 @@ const REJECTED_COLUMNS: ExportColumn[] = ['line', 'reason', 'raw'].map((key) => 
   source: { from: 'input', key },
 }));
 
-const FAILED_STATUSES = ['ERROR', 'NOT_FOUND'] as const;
+const UNSUCCESSFUL = ['ERROR', 'NOT_FOUND'] as const;
 
 function writeRows(
   db: Executor,
@@ -185,7 +187,7 @@ function writeRows(
 ): AsyncGenerator<Buffer> {
   const { jobId, kind = 'results', format, pageRows, afterSeq = -1, signal } = request;
   const filter =
-    kind === 'failed' ? { statuses: FAILED_STATUSES, ...request.filter } : (request.filter ?? {});
+    kind === 'unsuccessful' ? { statuses: UNSUCCESSFUL, ...request.filter } : (request.filter ?? {});
   const rows: AsyncGenerator<ExportRow[]> =
     kind === 'rejected'
       ? readRejectedRows(db, { jobId, pageRows, afterSeq, signal })
@@ -232,10 +234,10 @@ function csvOptions(request: ExportRequest, { source }: Job): CsvOptions {
   const { kind = 'results', raw = false, bom = false, delimiter = ',', afterSeq } = request;
   const isContinued = afterSeq !== undefined && afterSeq >= 0;
   const dialect = source?.detected.csv;
-  if (kind !== 'failed' || dialect === undefined) {
+  if (kind !== 'unsuccessful' || dialect === undefined) {
     const style = { ...STANDARD_CSV, bom, delimiter };
     // Failed rows are submitted again, so their guard against formulas must be reversible.
-    return kind === 'failed' ? { style, isReversible: true, isContinued } : { style, raw, isContinued };
+    return kind === 'unsuccessful' ? { style, isReversible: true, isContinued } : { style, raw, isContinued };
   }
   const isUtf8 = /^utf-?8$/i.test(dialect.encoding);
   const style = { ...dialect, bom: bom || dialect.bom || !isUtf8 };
@@ -280,9 +282,9 @@ function checkRequest(request: ExportRequest): void {
   if (filter === undefined) return;
   checkExportFilter(filter);
   if (kind === 'rejected' && Object.keys(filter).length > 0) refuse('no filter for rejected rows', filter);
-  const wrong = filter.statuses?.find((status) => !(FAILED_STATUSES as readonly string[]).includes(status));
-  if (kind === 'failed' && wrong !== undefined)
-    refuse(`failed rows to be ${FAILED_STATUSES.join(' or ')}`, wrong);
+  const wrong = filter.statuses?.find((status) => !(UNSUCCESSFUL as readonly string[]).includes(status));
+  if (kind === 'unsuccessful' && wrong !== undefined)
+    refuse(`unsuccessful rows to be ${UNSUCCESSFUL.join(' or ')}`, wrong);
 }
 
 function isWhole(value: unknown, min: number): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failedColumns } from '../core/files/export-columns.ts';
+import { unsuccessfulColumns } from '../core/files/export-columns.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { exportJsonLines, type JsonLinesOptions } from './export-jsonl.ts';
 
@@ -28,7 +28,8 @@ async function write(rows: ExportRow[], options: JsonLinesOptions = {}): Promise
     yield rows;
   }
   let text = '';
-  for await (const chunk of exportJsonLines(pages(), failedColumns([]), options)) text += chunk.toString();
+  for await (const chunk of exportJsonLines(pages(), unsuccessfulColumns([]), options))
+    text += chunk.toString();
   expect(text.endsWith('\n')).toBe(true);
   return text.slice(0, -1).split('\n');
 }
@@ -73,12 +74,12 @@ describe('exportJsonLines', () => {
     });
   });
 
-  it('writes failed rows as their input plus the error', async () => {
+  it('writes unsuccessful rows as their input plus the error', async () => {
     const again: ExportRow = {
       ...FAILED,
       inputJson: '{"a": "1", "rowmill_error": "of last time", "rowmill_attempts": 9}',
     };
-    const lines = await write([FAILED, again], { shape: 'failed' });
+    const lines = await write([FAILED, again], { shape: 'unsuccessful' });
     const added = {
       rowmill_status: 'ERROR',
       rowmill_error: 'no "answer"\n',

@@ -7,10 +7,10 @@ import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 export interface JsonLinesOptions {
   /**
    * 'results': seq, input, status, result, error, errorClass, attempts, finishedAt, and parentSeq in jobs with emitted
-   * rows. 'failed': the input plus the columns that are not part of it. 'input': the input alone. 'cells': an object of
+   * rows. 'unsuccessful': the input plus the columns that are not part of it. 'input': the input alone. 'cells': an object of
    * the columns.
    */
-  shape?: 'results' | 'failed' | 'input' | 'cells';
+  shape?: 'results' | 'unsuccessful' | 'input' | 'cells';
   chunkBytes?: number;
   progress?: ExportProgress;
 }
@@ -52,7 +52,7 @@ function lineWriter(
 ): (row: ExportRow) => string {
   if (shape === 'results') return resultLine;
   if (shape === 'input') return inputLine;
-  return shape === 'failed' ? failedLine(columns) : cellLine(columns);
+  return shape === 'unsuccessful' ? unsuccessfulLine(columns) : cellLine(columns);
 }
 
 function cellLine(columns: readonly ExportColumn[]): (row: ExportRow) => string {
@@ -76,7 +76,7 @@ function inputLine(row: ExportRow): string {
   return `${row.inputJson}\n`;
 }
 
-function failedLine(columns: readonly ExportColumn[]): (row: ExportRow) => string {
+function unsuccessfulLine(columns: readonly ExportColumn[]): (row: ExportRow) => string {
   const ours = columns.filter(({ source }) => source.from !== 'input');
   const headers = ours.map((column) => column.header);
   return (row) => {

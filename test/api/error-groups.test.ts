@@ -75,7 +75,7 @@ test('a group has its occurrences over time', async () => {
   const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors`);
   expect(body.items).toHaveLength(2);
   const [group] = body.items;
-  expect(group).toMatchObject({ signature: HTTP, phase: 1, failed: 10, occurrences: 10 });
+  expect(group).toMatchObject({ signature: HTTP, phase: 1, rows: 10, status: 'ERROR', occurrences: 10 });
   expect(group.trend.counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(10);
   expect(group.trend.from).toBe(group.firstSeen);
   expect(group.trend.stepMs).toBeGreaterThanOrEqual(1000);
@@ -86,29 +86,36 @@ test('groups are paged by size without gaps, with totals, and found by their mes
   const jobId = await runJob();
   await database.query(
     `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
-     select $1, 1, 0, 'timeout: shop ' || n, 'timeout', 'Shop ' || n, n, 5, n % 3 from generate_series(1, 40) n`,
+     select $1, 1, 0, 'not_found: shop ' || n, 'not_found', 'Shop ' || n, n, 5, n % 3 from generate_series(1, 40) n`,
     [jobId],
   );
-  const seen: { signature: string; failed: number }[] = [];
+  const seen: { signature: string; rows: number }[] = [];
   let cursor = '';
   for (let pages = 0; pages < 10; pages += 1) {
     const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors?limit=7${cursor}`);
-    expect(body).toMatchObject({ total: 42, matchingRows: 51, allRows: 51 });
+    expect(body).toMatchObject({
+      total: 42,
+      matching: { ERROR: 12, NOT_FOUND: 39 },
+      all: { ERROR: 12, NOT_FOUND: 39 },
+    });
     seen.push(...body.items);
     if (body.next === null) break;
     cursor = `&cursor=${body.next}`;
   }
   expect(new Set(seen.map(({ signature }) => signature)).size).toBe(42);
   expect(seen).toHaveLength(42);
-  expect(seen.map(({ failed }) => failed)).toEqual(
-    seen.map(({ failed }) => failed).toSorted((a, b) => b - a),
-  );
+  expect(seen.map(({ rows }) => rows)).toEqual(seen.map(({ rows }) => rows).toSorted((a, b) => b - a));
   const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors?search=sHOp 1&limit=2`);
-  expect(body).toMatchObject({ total: 11, matchingRows: 11, allRows: 51 });
+  expect(body).toMatchObject({
+    total: 11,
+    matching: { ERROR: 0, NOT_FOUND: 11 },
+    all: { ERROR: 12, NOT_FOUND: 39 },
+  });
   expect(body.items[0]).toMatchObject({
     pattern: 'shop 11',
-    fixer: 'operator',
-    suggestion: 'Retry; raise the timeout if it happens again',
+    status: 'NOT_FOUND',
+    fixer: 'row owner',
+    suggestion: 'Check the input, then edit or skip',
   });
 });
 

@@ -71,7 +71,7 @@ test('input and outputs of each generation are listed and fetched with length an
   await runToEnd(url, jobId);
   const files = await filesOf(url, jobId);
   const per = (generation: number) =>
-    ['results.csv', 'failed.csv', 'summary.json'].map((name) => `g${generation}-${name}`);
+    ['results.csv', 'unsuccessful.csv', 'summary.json'].map((name) => `g${generation}-${name}`);
   expect(files.map(({ fileId }) => fileId)).toEqual(['input', ...per(1), ...per(2)]);
   expect(files[0]).toMatchObject({ kind: 'input', name: 'rows.csv', bytes: Buffer.byteLength(text) });
   expect(files.map(({ downloadName }) => downloadName)).toEqual([
@@ -80,7 +80,7 @@ test('input and outputs of each generation are listed and fetched with length an
     'rows-failed-run-1.csv',
     'rows-summary-run-1.json',
     'rows-results.csv',
-    'rows-failed.csv',
+    'rows-unsuccessful.csv',
     'rows-summary.json',
   ]);
   const streamed = await fetch(`${url}/api/jobs/${jobId}/export`, { method: 'HEAD' });

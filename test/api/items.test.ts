@@ -375,7 +375,13 @@ describe('aggregates of a job', () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listErrors', { jobId });
     const group = items.find(({ signature }) => signature === 'permanent: no price for item <n>')!;
-    expect(group).toMatchObject({ phase: 1, errorClass: 'permanent', failed: 5, occurrences: 6 });
+    expect(group).toMatchObject({
+      phase: 1,
+      errorClass: 'permanent',
+      rows: 5,
+      status: 'ERROR',
+      occurrences: 6,
+    });
     expect(Date.parse(group.lastSeen)).toBeGreaterThanOrEqual(Date.parse(group.firstSeen));
   });
 

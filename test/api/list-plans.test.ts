@@ -211,7 +211,7 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
     (db) =>
       readErrorGroups(db, jobId, {
         limit: 51,
-        after: { failed: 1, occurrences: 1, signature: 'x', phase: 0 },
+        after: { rows: 1, occurrences: 1, signature: 'x', phase: 0 },
       }),
   ],
   ['the trace of a row', (db) => readItemTrace(db, jobId, 5000)],

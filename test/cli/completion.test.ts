@@ -37,7 +37,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(offered('')).toEqual(expect.arrayContaining(['submit', 'jobs', 'login', 'completion']));
     expect(offered('resources', 's')).toEqual(['set']);
     expect(offered('resources', 'set', 'api', '--r')).toEqual(['--rate', '--resume']);
-    expect(offered('jobs', 'export', '018f', '--fa')).toEqual(['--failed']);
+    expect(offered('jobs', 'export', '018f', '--un')).toEqual(['--unsuccessful']);
     expect(offered('keys', '--api', 'http://x', 'rev')).toEqual(['revoke']);
   });
 

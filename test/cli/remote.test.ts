@@ -125,7 +125,7 @@ describe('lists', () => {
     expect(stdout).toContain('5 × only: timed out after 30 ms');
     expect(await json('status', shortId)).toMatchObject({
       jobId: JOB_ID,
-      errors: [{ failed: 2 }],
+      errors: [{ rows: 2 }],
       summary: null,
     });
   });
@@ -223,12 +223,12 @@ describe('control', () => {
     expect(stdout).toBe(`Job ${JOB_ID} is cancelled: 1 row had no result (CANCELLED)\n`);
   });
 
-  test('an export gets its name only when it is complete; --failed downloads the file that the job wrote', async () => {
+  test('an export gets its name only when it is complete; --unsuccessful downloads the file that the job wrote', async () => {
     const file = {
       fileId: 'f-2',
       kind: 'output',
-      name: 'failed.csv',
-      downloadName: 'products-failed.csv',
+      name: 'unsuccessful.csv',
+      downloadName: 'products-unsuccessful.csv',
       bytes: 4,
       sha256: null,
       generation: 1,
@@ -256,7 +256,7 @@ describe('control', () => {
     const [whole, cut, failed] = await Promise.all([
       run('export', JOB_ID, '--out', 'all.jsonl', '--status', 'DONE', '--raw'),
       run('export', JOB_ID, '--out', 'cut.csv', '--search', 'cut'),
-      run('export', JOB_ID, '--out', 'failed.csv', '--failed'),
+      run('export', JOB_ID, '--out', 'unsuccessful.csv', '--unsuccessful'),
     ]);
     expect(whole).toMatchObject({ code: 0, stdout: 'File written to all.jsonl\n' });
     expect(readFileSync(join(folder, 'all.jsonl'), 'utf8')).toBe('n\n1\n2\n');
@@ -270,7 +270,7 @@ describe('control', () => {
     expect(cut.code).toBe(1);
     expect(() => readFileSync(join(folder, 'cut.csv'))).toThrow('ENOENT');
     expect(failed).toMatchObject({ code: 0, stderr: '' });
-    expect(readFileSync(join(folder, 'failed.csv'), 'utf8')).toBe('f-2\n');
+    expect(readFileSync(join(folder, 'unsuccessful.csv'), 'utf8')).toBe('f-2\n');
   });
 });
 

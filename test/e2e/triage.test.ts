@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { newId } from '../../src/platform/random.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
@@ -134,7 +135,7 @@ test('several groups are examined, retried and skipped at once', async () => {
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
   const errors = page.getByRole('region', { name: 'Errors' });
-  await page.getByText('3 groups, 5 rows').waitFor();
+  await page.getByText('3 groups: 5 failed').waitFor();
   await errors.getByRole('cell', { name: '80 %' }).waitFor();
   await errors.getByText('Developer: pipeline').first().waitFor();
   await errors.getByText('Operator: service or limits').waitFor();
@@ -199,18 +200,26 @@ test('rejected rows are counted, listed and downloaded', async () => {
 
   await database.query(
     `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
-     select $1, 1, 0, 'group ' || n, 'permanent', 'shop ' || n || ' is closed', n, 300, 1 from generate_series(1, 60) n`,
+     select $1, 1, 0, 'group ' || n, case when n > 40 then 'not_found' else 'permanent' end, 'shop ' || n || ' is closed', n, 300, 1 from generate_series(1, 60) n`,
     [jobId],
   );
+  await database.query(
+    'insert into ledger (job_id, entry_id, generation, phase, error, not_found) values ($1, $2, 1, 0, 40, 20)',
+    [jobId, newId()],
+  );
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
-  await page.getByText('50 of 60 groups (60 rows), the largest first', { exact: true }).waitFor();
+  await page
+    .getByText('50 of 60 groups, the largest first: 40 failed, 20 not found', { exact: true })
+    .waitFor();
+  // Failed rows only: rows that were not found did not fail.
+  await page.getByRole('tab', { name: 'Errors 40', exact: true }).waitFor();
   const groups = page.getByRole('region', { name: 'Errors' }).locator('tbody tr');
   expect(await groups.count()).toBe(50);
   await page.getByRole('button', { name: 'Show more' }).click();
-  await page.getByText('60 groups, 60 rows', { exact: true }).waitFor();
+  await page.getByText('60 groups: 40 failed, 20 not found', { exact: true }).waitFor();
   expect(await groups.count()).toBe(60);
   await page.getByLabel('Search errors').fill('Shop 59');
-  await page.getByText('1 group, 1 row', { exact: true }).waitFor();
+  await page.getByText('1 group: 1 not found', { exact: true }).waitFor();
   expect(await groups.count()).toBe(1);
   await expectAccessible(page);
   expectNoComplaints(complaints);

@@ -100,7 +100,11 @@ test.each<[string, string | Buffer, FormatOptions]>([
   );
 
   const failedPath = join(folder, `${name} failed.csv`);
-  await writeExportFile(context.db, { jobId, format: 'csv', kind: 'failed', pageRows: 100 }, failedPath);
+  await writeExportFile(
+    context.db,
+    { jobId, format: 'csv', kind: 'unsuccessful', pageRows: 100 },
+    failedPath,
+  );
   for (const cell of cellsOf(readFileSync(failedPath, 'utf8')))
     expect(cell, 'a spreadsheet evaluates no cell').not.toMatch(/^[=@+\t]|^-\D/);
   const again = await readFile(failedPath, options);

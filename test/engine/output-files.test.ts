@@ -87,7 +87,7 @@ test('results, failed rows, rejected rows and summary.json agree with the databa
     const summary = (await rowmill.summary(jobId))!;
     expect(summary.files.map((file) => [file.name, file.rows])).toEqual([
       ['results.csv', 6],
-      ['failed.csv', 3],
+      ['unsuccessful.csv', 3],
       ['rejected.csv', 1],
       ['summary.json', null],
     ]);
@@ -146,7 +146,7 @@ test('a job can have a file for each status that occurs, and none for the others
       ['not_found.csv', 1],
       ['skipped.csv', 1],
       ['results.jsonl', 6],
-      ['failed.csv', 3],
+      ['unsuccessful.csv', 3],
       ['rejected.csv', 1],
       ['summary.json', null],
     ]);
@@ -161,7 +161,7 @@ test('a job can have a file for each status that occurs, and none for the others
 test('failed rows can be corrected and submitted as they are', async () => {
   await withRowmill({ blobStore: join(folder, 'again') }, async (rowmill) => {
     const jobId = await runToEnd(rowmill);
-    const failed = (await rowmill.summary(jobId))!.files.find((file) => file.name === 'failed.csv')!;
+    const failed = (await rowmill.summary(jobId))!.files.find((file) => file.name === 'unsuccessful.csv')!;
     const corrected = (await read(rowmill, failed.key)).replace('not a number', '8');
     const bytes = (async function* () {
       yield Buffer.from(corrected);

@@ -146,7 +146,7 @@ describe('a reprocess selects', () => {
   test('rows of error groups, which then count only the remaining rows', async () => {
     const jobId = await runJob();
     const failed = async () =>
-      Object.fromEntries((await rowmill.errorGroups(jobId)).map((group) => [group.sample, group.failed]));
+      Object.fromEntries((await rowmill.errorGroups(jobId)).map((group) => [group.sample, group.rows]));
     expect(await failed()).toEqual({ 'server is busy': 2, 'not found': 1, never: 1, 'bad request': 1 });
     behaviour = () => ({ value: 1 });
     await rowmill.reprocess(jobId, { statuses: ['NOT_FOUND'] });
@@ -329,7 +329,8 @@ describe('edited rows', () => {
     const words = calls.filter(({ n }) => n === 4).map(({ generation, word }) => [generation, word]);
     expect(words).toEqual([2, 2, 3, 3].map((generation) => [generation, 'once']));
     let failed = '';
-    for await (const part of rowmill.export(jobId, { format: 'csv', kind: 'failed' })) failed += String(part);
+    for await (const part of rowmill.export(jobId, { format: 'csv', kind: 'unsuccessful' }))
+      failed += String(part);
     expect(failed).toContain('once');
     expect(failed).not.toContain('w4');
     await checkJob(jobId);
@@ -400,7 +401,7 @@ describe('a generation', () => {
     expect(
       (await rowmill.errorGroups(jobId)).find(({ sample }) => sample === 'server is busy'),
     ).toMatchObject({
-      failed: 2,
+      rows: 2,
     });
     await checkJob(jobId);
     worker = await rowmill.startWorker([single, triple]);

@@ -72,7 +72,7 @@ async function readAll(db: Executor, jobId: string, generation: number): Promise
     jsonl: await bytesOf(db, { jobId, format: 'jsonl' }),
     firstRun: await bytesOf(db, { jobId, format: 'jsonl', generation: 1 }),
     done: await bytesOf(db, { jobId, format: 'jsonl', filter: { statuses: ['DONE'] } }),
-    failed: await bytesOf(db, { jobId, format: 'csv', kind: 'failed' }),
+    failed: await bytesOf(db, { jobId, format: 'csv', kind: 'unsuccessful' }),
     chosen: await bytesOf(db, { jobId, format: 'jsonl', filter: { seqs: [[490, 510]] } }),
     list: await list({}, 'asc'),
     backwards: await list({}, 'desc'),

@@ -94,7 +94,7 @@ describe('a batch', () => {
     expect(summary.files.map(({ name }) => name)).toEqual([
       'results.csv',
       ...BY_STATUS.map((status) => `${status.toLowerCase()}.csv`),
-      'failed.csv',
+      'unsuccessful.csv',
       'summary.json',
     ]);
     const read = async (name: string): Promise<string> => {
@@ -107,7 +107,7 @@ describe('a batch', () => {
     expect(results.map(({ transaction_id, status, decision }) => [transaction_id, status, decision])).toEqual(
       known.map(({ row, fate }) => [row.transaction_id, ENDS[fate].status, ENDS[fate].decision ?? '']),
     );
-    const failed = await rowsIn('failed.csv');
+    const failed = await rowsIn('unsuccessful.csv');
     const isFailed = ({ fate }: KnownTransaction): boolean =>
       ENDS[fate].status === 'ERROR' || ENDS[fate].status === 'NOT_FOUND';
     // Failed rows are written as submitted, to be corrected and submitted again.

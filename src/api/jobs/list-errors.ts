@@ -10,17 +10,17 @@ export const listErrors: Handler<typeof errorRoutes.listErrors> = async ({ job, 
   const { limit, search, cursor: text } = query;
   const cursor = {
     list: `errors ${job.jobId}`,
-    sort: '-failed',
+    sort: '-rows',
     key: ['seq', 'seq', 'text', 'seq'],
   } as const satisfies CursorKind;
   const key = text === undefined ? null : decodeCursor(cursor, text);
   const after =
-    key === null ? undefined : { failed: key[0], occurrences: key[1], signature: key[2], phase: key[3] };
+    key === null ? undefined : { rows: key[0], occurrences: key[1], signature: key[2], phase: key[3] };
   const { groups, ...totals } = await readErrorGroups(reads, job.jobId, { limit: limit + 1, after, search });
   return {
     ...totals,
     ...cutPage(groups, limit, showErrorGroup, cursor, (last) => [
-      last.failed,
+      last.rows,
       last.occurrences,
       last.signature,
       last.phase,

@@ -16,7 +16,7 @@ import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
 export interface ExportOptions extends TargetOptions, RowFilterOptions {
   out?: string;
   format?: OutputFormat;
-  failed?: boolean;
+  unsuccessful?: boolean;
   rejected?: boolean;
   raw?: boolean;
   bom?: boolean;
@@ -26,17 +26,17 @@ export interface ExportOptions extends TargetOptions, RowFilterOptions {
 }
 
 export async function exportResults(prefix: string, options: ExportOptions): Promise<number> {
-  const { failed, rejected, raw, bom, delimiter, generation } = options;
-  if (failed && rejected) {
-    throw new RowmillError('EXPORT_INVALID', 'expected --failed or --rejected, got both');
+  const { unsuccessful, rejected, raw, bom, delimiter, generation } = options;
+  if (unsuccessful && rejected) {
+    throw new RowmillError('EXPORT_INVALID', 'expected --unsuccessful or --rejected, got both');
   }
   if (options.out !== undefined) checkOutputPath(options.out);
   const given = options.format ?? (options.out === undefined ? undefined : formatOfPath(options.out));
   return withPort(options, async (port) => {
     const job = await port.findJob(prefix);
-    const kind = rejected ? 'rejected' : failed ? 'failed' : 'results';
+    const kind = rejected ? 'rejected' : unsuccessful ? 'unsuccessful' : 'results';
     const filter = rowFilterOf(options, job);
-    const format = given ?? (kind === 'failed' ? formatOfInput(job) : 'csv');
+    const format = given ?? (kind === 'unsuccessful' ? formatOfInput(job) : 'csv');
     const isFiltered = Object.keys(filter).length > 0;
     const out =
       options.out ?? unusedPath(downloadName(job, { part: kind, extension: format, generation, isFiltered }));
@@ -49,7 +49,7 @@ export async function exportResults(prefix: string, options: ExportOptions): Pro
   });
 }
 
-/** Failed rows are corrected and submitted again, in the format of their file. */
+/** Unsuccessful rows are corrected and submitted again, in the format of their file. */
 function formatOfInput({ source }: ShownJob): OutputFormat {
   const format = source?.detected.format;
   return typeof format === 'string' ? outputLike(format as FormatName) : 'csv';

@@ -107,11 +107,12 @@ export async function listErrorsOf(
   return withPort(options, async (port) => {
     const { jobId, phases, pipeline } = await port.findJob(prefix);
     const { limit = 50, search } = options;
-    const { groups, total, matchingRows, allRows } = await port.errorPage(jobId, { limit, search });
+    const { groups, total, matching, all: counts } = await port.errorPage(jobId, { limit, search });
     await list(options, async () => ({ items: groups, isOver: true }), {
       none: 'No errors',
       headers: [
         'Rows',
+        'Status',
         'Share',
         'Attempts',
         'Phase',
@@ -122,11 +123,22 @@ export async function listErrorsOf(
         'Row',
         'Group',
       ],
-      drop: ['Attempts', 'First seen', 'Last seen', 'Share', 'Row', 'Who can fix it', 'Suggested', 'Phase'],
+      drop: [
+        'Attempts',
+        'First seen',
+        'Last seen',
+        'Share',
+        'Status',
+        'Row',
+        'Who can fix it',
+        'Suggested',
+        'Phase',
+      ],
       toCells: (all: readonly ShownError[]) =>
         all.map((group) => [
-          formatCount(group.failed),
-          !(allRows > 0) ? '' : `${Math.round((group.failed / allRows) * 100)} %`,
+          formatCount(group.rows),
+          group.status === 'ERROR' ? 'failed' : 'not found',
+          group.rows === 0 ? '' : `${Math.round((group.rows / counts[group.status]) * 100)} %`,
           formatCount(group.occurrences),
           phases[group.phase] ?? String(group.phase),
           shortTime(group.firstSeen),
@@ -140,9 +152,9 @@ export async function listErrorsOf(
     });
     if (!options.json && groups.length < total)
       console.error(
-        `The largest ${formatCount(groups.length)} of ${formatCount(total)} groups with ${rows(matchingRows)}. Use --limit to see more, or --search to find some.`,
+        `The largest ${formatCount(groups.length)} of ${formatCount(total)} groups with ${rows(matching.ERROR)} failed, ${formatCount(matching.NOT_FOUND)} not found. Use --limit to see more, or --search to find some.`,
       );
-    const example = groups.find(({ signature }) => !signature.startsWith('not_found:')) ?? groups[0];
+    const example = groups.find(({ status }) => status === 'ERROR') ?? groups[0];
     if (example !== undefined && !options.json) {
       const row = String(rowNumber(example.sampleSeq));
       const words = ['try', pipeline, '--from', jobId, '--row', row];

@@ -225,7 +225,7 @@ async function openJob(
     const { state } = await rowmill.job(jobId);
     say(
       isFinished(state)
-        ? `This file was submitted before, and its job is finished: no row runs. Rerun failed rows with: ${printedCommand(['rows', 'rerun', jobId], onDatabase(options))} (--again creates a new job)`
+        ? `This file was submitted before, and its job is finished: no row runs. Rerun unsuccessful rows with: ${printedCommand(['rows', 'rerun', jobId], onDatabase(options))} (--again creates a new job)`
         : 'This file was submitted before: continuing its job (--again creates a new one)',
     );
     if (isBudgeted(options) && !isFinished(state))

@@ -124,7 +124,7 @@ export function defineJobCommands(program: Command): void {
           OUTPUT_FORMATS,
         ),
       )
-      .option('--failed', 'Only ERROR and NOT_FOUND rows, in the format of the input file')
+      .option('--unsuccessful', 'Only ERROR and NOT_FOUND rows, in the format of the input file')
       .option('--rejected', 'Only rows of the file that could not be read')
       .option('--raw', 'CSV: write cells that look like a formula unchanged')
       .option('--bom', 'CSV: byte order mark, for old versions of Excel')

@@ -153,13 +153,13 @@ async function errorsOf(
   { limit, search }: { limit: number; search?: string | undefined },
 ): Promise<ShownErrors> {
   const given = { jobId, search, limit: Math.min(limit, MAX_PAGE) };
-  const { items, next, total, matchingRows, allRows } = await client.listErrors(given);
+  const { items, next, total, matching, all } = await client.listErrors(given);
   const left = limit - items.length;
   const rest =
     next === null || left <= 0
       ? []
       : await firstOf(client.pages('listErrors', { ...given, cursor: next }), left);
-  return { groups: [...items, ...rest].map(toShownError), total, matchingRows, allRows };
+  return { groups: [...items, ...rest].map(toShownError), total, matching, all };
 }
 
 function rowsOf({ statuses, phase, errorGroup, search }: ExportFilter) {
@@ -228,7 +228,7 @@ async function exportOver(
 async function outputFile(
   client: Client,
   jobId: string,
-  kind: 'failed' | 'rejected',
+  kind: 'unsuccessful' | 'rejected',
   generation: number | undefined,
 ): Promise<Download> {
   const { items } = await client.listFiles({ jobId });

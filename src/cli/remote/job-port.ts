@@ -78,7 +78,8 @@ const ERROR_KEYS = [
   'sample',
   'sampleSeq',
   'occurrences',
-  'failed',
+  'rows',
+  'status',
   'firstSeen',
   'lastSeen',
   'fixer',
@@ -125,8 +126,8 @@ export type ShownError = Pick<z.infer<typeof errorGroup>, (typeof ERROR_KEYS)[nu
 export interface ShownErrors {
   groups: ShownError[];
   total: number;
-  matchingRows: number;
-  allRows: number;
+  matching: Record<ShownError['status'], number>;
+  all: Record<ShownError['status'], number>;
 }
 export type ShownItem = Pick<z.infer<typeof item>, (typeof ITEM_KEYS)[number]>;
 export type ShownSummary = z.infer<typeof summary>;
@@ -180,7 +181,7 @@ export interface PortItemsRequest {
 }
 
 export interface PortExportRequest {
-  kind: 'results' | 'failed' | 'rejected';
+  kind: 'results' | 'unsuccessful' | 'rejected';
   format: OutputFormat;
   filter: ExportFilter;
   raw?: boolean | undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ERROR_CLASSES } from '../items/outcome.ts';
-import { patternOf, triageOf } from './error-triage.ts';
+import { patternOf, triageOf, unsuccessfulStatus } from './error-triage.ts';
 
 test('every class of error has someone who can fix it', () => {
   const fixers = ERROR_CLASSES.map((errorClass) => [errorClass, triageOf(errorClass).fixer]);
@@ -13,6 +13,12 @@ test('every class of error has someone who can fix it', () => {
     permanent: 'developer',
     crashed: 'developer',
   });
+});
+
+test('only rows that were not found have not failed', () => {
+  expect(ERROR_CLASSES.filter((errorClass) => unsuccessfulStatus(errorClass) !== 'ERROR')).toEqual([
+    'not_found',
+  ]);
 });
 
 test('a class of a newer version and names of Object have a suggestion, too', () => {

@@ -28,3 +28,10 @@ export function patternOf({ signature, errorClass }: { signature: string; errorC
   const prefix = `${errorClass}: `;
   return signature.startsWith(prefix) ? signature.slice(prefix.length) : signature;
 }
+
+export type UnsuccessfulStatus = 'ERROR' | 'NOT_FOUND';
+
+/** The status of a row that ends with an error of this class: not found is not a failure. */
+export function unsuccessfulStatus(errorClass: string): UnsuccessfulStatus {
+  return errorClass === 'not_found' ? 'NOT_FOUND' : 'ERROR';
+}

@@ -10,7 +10,7 @@ export interface NamedJob {
 }
 
 export interface NamedFile {
-  /** Such as results, failed, rejected or summary. */
+  /** Such as results, unsuccessful, rejected or summary. */
   part: string;
   extension: string;
   /** The run that the file belongs to. Default: the current one. */

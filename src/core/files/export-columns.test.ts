@@ -4,7 +4,7 @@ import {
   cellReader,
   cellText,
   exportColumns,
-  failedColumns,
+  unsuccessfulColumns,
   typedCell,
 } from './export-columns.ts';
 import type { ExportRow } from './export-row.ts';
@@ -80,9 +80,9 @@ describe('exportColumns', () => {
     expect(exportColumns(given).map((column) => column.header)).toEqual(headers);
   });
 
-  it('gives failed rows fixed error columns, and leaves out those of an earlier file', () => {
+  it('gives unsuccessful rows fixed error columns, and leaves out those of an earlier file', () => {
     const input = names(['a', 'rowmill_status', 'rowmill_attempts'], []).input;
-    expect(failedColumns(input).map((column) => column.header)).toEqual([
+    expect(unsuccessfulColumns(input).map((column) => column.header)).toEqual([
       'a',
       'rowmill_status',
       'rowmill_error',

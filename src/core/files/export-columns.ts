@@ -63,10 +63,10 @@ export function exportColumns({ input, result, hasMore, hasParents = false }: Co
 }
 
 /**
- * The columns of a file of failed rows, which people correct and upload again: the original input, and fixed headers
+ * The columns of a file of unsuccessful rows, which people correct and upload again: the original input, and fixed headers
  * that the next upload recognizes and ignores.
  */
-export function failedColumns(input: readonly InputColumn[], hasParents = false): ExportColumn[] {
+export function unsuccessfulColumns(input: readonly InputColumn[], hasParents = false): ExportColumn[] {
   const ours: ExportColumn[] = [
     { header: 'rowmill_status', source: { from: 'status' } },
     { header: 'rowmill_error', source: { from: 'error' } },

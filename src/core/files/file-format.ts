@@ -1,5 +1,5 @@
 // The format of a file: the options given by a person, and the detected format. Stored with the job, so that reading
-// the file again gives the same rows, and failed rows can be written in the dialect of the file.
+// the file again gives the same rows, and unsuccessful rows can be written in the dialect of the file.
 
 export type FormatName = 'csv' | 'xlsx' | 'jsonl' | 'json' | 'urls' | 'images';
 

@@ -1,4 +1,4 @@
-// An apostrophe before a text keeps spreadsheets from running it as a formula. In files of failed rows the guard is
+// An apostrophe before a text keeps spreadsheets from running it as a formula. In files of unsuccessful rows the guard is
 // reversible: a text that already has apostrophes before a formula gets one more, so that reading removes exactly one.
 
 /** Characters that start a formula, or that hide one behind them. For use in a character class of a RegExp. */

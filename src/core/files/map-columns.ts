@@ -16,7 +16,7 @@ export interface InputField {
 export interface ColumnMapping {
   /** One per column of the file; null: not stored. */
   columns: (InputColumn | null)[];
-  /** Headers of Rowmill's error columns, which a file of failed rows contains. */
+  /** Headers of Rowmill's error columns, which a file of unsuccessful rows contains. */
   ignored: string[];
   /** Fields without a column, all of them optional. */
   unmapped: string[];

@@ -30,7 +30,7 @@ export function outputLike(input: FormatName): OutputFormat {
 
 /** An output file of a finished generation, in the blob store. */
 export interface OutputFile {
-  /** Such as results.csv, done.csv, failed.csv, rejected.csv, summary.json. */
+  /** Such as results.csv, done.csv, unsuccessful.csv, rejected.csv, summary.json. */
   name: string;
   key: string;
   contentType: string;

@@ -1,4 +1,4 @@
-// The output files of a finished generation: results in the formats of the job, failed rows to correct and submit
+// The output files of a finished generation: results in the formats of the job, unsuccessful rows to correct and submit
 // again, rejected rows, and summary.json. Keys contain job, generation and attempt, so two processes that both write
 // them never use the same key. The summary names the valid ones.
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
@@ -49,10 +49,10 @@ export async function writeOutputFiles(
       for (const status of ITEM_STATUSES)
         if ((draft.counts[status] ?? 0) > 0) await add('results', format, status);
   }
-  const failed = (draft.counts.ERROR ?? 0) + (draft.counts.NOT_FOUND ?? 0);
+  const unsuccessful = (draft.counts.ERROR ?? 0) + (draft.counts.NOT_FOUND ?? 0);
   // In the original format, so that they can be corrected and submitted again.
-  if (failed > 0)
-    await add('failed', job.source ? outputLike(job.source.detected.format) : outputs[0]!.format);
+  if (unsuccessful > 0)
+    await add('unsuccessful', job.source ? outputLike(job.source.detected.format) : outputs[0]!.format);
   if ((job.ingestReport.rejected ?? 0) > 0) await add('rejected', 'csv');
   const summary = summaryText(job, ending, draft, files);
   files.push(

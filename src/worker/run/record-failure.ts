@@ -1,6 +1,7 @@
 // Turns a failed call into a recorded outcome: a retry after a delay, or a final failure. Also for calls that were
 // refused, timed out or crashed.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
+import { unsuccessfulStatus } from '../../core/errors/error-triage.ts';
 import { failuresOf } from '../../core/errors/failure-counts.ts';
 import { describeThrown } from '../../core/errors/thrown-error.ts';
 import { ERROR_CLASSES, type Failure } from '../../core/items/outcome.ts';
@@ -45,8 +46,7 @@ export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure:
     );
     return itemOutcome(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
   }
-  const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
-  return itemOutcome(item, 'terminal', status, null, failure, 0);
+  return itemOutcome(item, 'terminal', unsuccessfulStatus(failure.class), null, failure, 0);
 }
 
 /** The outcome of an item that was not called because of its cost. */

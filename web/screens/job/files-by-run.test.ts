@@ -23,7 +23,7 @@ describe('files of a job', () => {
       file('input', 'a.csv', null, 0),
       file('output', 'results.csv', 1, 1),
       file('output', 'results.csv', 2, 2),
-      file('output', 'failed.csv', 2, 2),
+      file('output', 'unsuccessful.csv', 2, 2),
       file('export', 'a-results.xlsx', 2, 3),
     ];
     expect(filesByRun(files, 2).map((group) => [group.title, group.isEarlier, group.files.length])).toEqual([
@@ -41,7 +41,7 @@ describe('files of a job', () => {
   });
 
   it('say what they contain', () => {
-    expect(contentWords(file('output', 'failed.csv', 1, 1))).toContain('to correct and upload again');
-    expect(contentWords(file('input', 'failed.csv', null, 1))).toBe('');
+    expect(contentWords(file('output', 'unsuccessful.csv', 1, 1))).toContain('to correct and upload again');
+    expect(contentWords(file('input', 'unsuccessful.csv', null, 1))).toBe('');
   });
 });

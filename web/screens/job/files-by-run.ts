@@ -42,7 +42,7 @@ const CONTENTS: Record<string, string> = {
   not_found: 'Rows not found',
   skipped: 'Skipped rows',
   cancelled: 'Cancelled rows',
-  failed: 'Failed and not-found rows, to correct and upload again',
+  unsuccessful: 'Failed and not-found rows, to correct and upload again',
   rejected: "Lines that couldn't be read",
   summary: 'Counts, cost and times',
 };

@@ -62,7 +62,7 @@ export function JobTabs({ job, live }: JobTabsProps) {
       (counts.PENDING ?? 0) + (counts.PROCESSING ?? 0),
       <PendingTab key="pending" job={job} />,
     ],
-    ['errors', 'Errors', (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0), <ErrorsTab key="errors" job={job} />],
+    ['errors', 'Errors', counts.ERROR ?? 0, <ErrorsTab key="errors" job={job} />],
     ...(rejected > 0 || tab === 'rejected'
       ? [
           [

@@ -11,7 +11,7 @@ const EXAMPLES = 5;
 
 export function ErrorExamples({ job, group }: { job: Job; group: ErrorGroup }) {
   const { jobId } = job;
-  const { signature: errorGroup, phase, failed, occurrences, sample, sampleSeq } = group;
+  const { signature: errorGroup, phase, rows, occurrences, sample, sampleSeq } = group;
   const examples = useQuery({
     queryKey: ['job', jobId, 'errors', 'examples', errorGroup, phase],
     queryFn: ({ signal }) => client.listItems({ jobId, errorGroup, phase, limit: EXAMPLES }, { signal }),
@@ -30,7 +30,7 @@ export function ErrorExamples({ job, group }: { job: Job; group: ErrorGroup }) {
     <div className="flex flex-col gap-2 text-[13px]">
       <p className="text-muted">
         {formatCount(occurrences)} failed {occurrences === 1 ? 'attempt' : 'attempts'}, also those that were
-        retried. {failed > items.length && items.length > 0 && `The first ${items.length} rows:`}
+        retried. {rows > items.length && items.length > 0 && `The first ${items.length} rows:`}
       </p>
       {items.length === 0 ? (
         <p className="break-words">

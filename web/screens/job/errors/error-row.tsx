@@ -33,8 +33,8 @@ const COLUMNS = 9;
 export interface ErrorRowProps {
   job: Job;
   group: ErrorGroup;
-  /** Failed rows of all groups. */
-  allRows: number;
+  /** Rows of all groups with the same status. */
+  statusRows: number;
   /** Time range of all groups. */
   span: { fromMs: number; toMs: number };
   allowed: GroupAllowance;
@@ -44,8 +44,9 @@ export interface ErrorRowProps {
 }
 
 export function ErrorRow(props: ErrorRowProps) {
-  const { job, group, allRows, span, isSelected, onSelect } = props;
-  const { signature, pattern, errorClass, failed, phase, firstSeen, lastSeen, fixer, suggestion } = group;
+  const { job, group, statusRows, span, isSelected, onSelect } = props;
+  const { signature, pattern, errorClass, rows, phase, firstSeen, lastSeen, fixer, suggestion, status } =
+    group;
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   const text = pattern === '' ? signature : pattern;
@@ -59,7 +60,7 @@ export function ErrorRow(props: ErrorRowProps) {
             type="checkbox"
             className={checkBoxClass}
             aria-label={`Select ${text}`}
-            disabled={failed === 0}
+            disabled={rows === 0}
             checked={isSelected}
             onChange={({ target }) => onSelect(target.checked)}
           />
@@ -78,13 +79,15 @@ export function ErrorRow(props: ErrorRowProps) {
             </span>
           </button>
           <p className="pl-5 text-[13px] text-muted">
-            {errorClassWords(errorClass)} · {job.phases[phase] ?? phase}
+            {status === 'ERROR' ? 'Failed' : 'Not found'} ·{' '}
+            {status === 'ERROR' && `${errorClassWords(errorClass)} · `}
+            {job.phases[phase] ?? phase}
           </p>
         </td>
-        <td className={numberClass}>{formatCount(failed)}</td>
+        <td className={numberClass}>{formatCount(rows)}</td>
         <td className={numberClass}>
-          {allRows === 0 ? '—' : formatPercent(failed / allRows)}
-          <Bar share={allRows === 0 ? 0 : failed / allRows} />
+          {rows === 0 ? '—' : formatPercent(rows / statusRows)}
+          <Bar share={rows === 0 ? 0 : rows / statusRows} tone={status === 'ERROR' ? 'bg-bad' : 'bg-warn'} />
         </td>
         <td className={classNames(cellClass, '[&_svg]:w-20')}>
           {group.trend.counts.length > 0 && <Trend group={group} span={span} />}
@@ -101,7 +104,7 @@ export function ErrorRow(props: ErrorRowProps) {
           <p className="font-medium">{fixerWords(fixer)}</p>
           <p className="text-muted">{suggestion}</p>
         </td>
-        <td className={numberClass}>{each === null ? '—' : `≈ ${formatCost(each * failed)}`}</td>
+        <td className={numberClass}>{each === null ? '—' : `≈ ${formatCost(each * rows)}`}</td>
         <td className={cellClass}>
           <Actions {...props} />
         </td>
@@ -135,10 +138,10 @@ function Pattern({ text }: { text: string }) {
   );
 }
 
-function Bar({ share }: { share: number }) {
+function Bar({ share, tone }: { share: number; tone: string }) {
   return (
     <span aria-hidden className="mt-1 block h-1 w-16 overflow-hidden rounded-full bg-quiet-soft">
-      <span className="block h-full bg-bad" style={{ width: `${share * 100}%` }} />
+      <span className={`block h-full ${tone}`} style={{ width: `${share * 100}%` }} />
     </span>
   );
 }
@@ -153,8 +156,8 @@ function Trend({ group, span }: Pick<ErrorRowProps, 'group' | 'span'>) {
 function Actions({ job, group, allowed, onAct }: ErrorRowProps) {
   const [, change] = useJobSearch();
   const { can } = usePermission();
-  const { signature, phase, failed } = group;
-  const hasRows = failed > 0;
+  const { signature, phase, rows } = group;
+  const hasRows = rows > 0;
   const download = groupsExport([group]);
   const show = () =>
     change({ tab: undefined, errorGroup: signature, phase, statuses: undefined, search: undefined }, false);

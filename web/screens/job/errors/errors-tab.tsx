@@ -20,6 +20,8 @@ import { groupKey, groupsRequest, rowsOf } from './group-selection.ts';
 import { GroupsBar } from './groups-bar.tsx';
 import { SkipGroupDialog } from './skip-group-dialog.tsx';
 
+type UnsuccessfulCounts = Record<ErrorGroup['status'], number>;
+
 const REFRESH_MS = 5000;
 const PAGE = 50;
 
@@ -52,8 +54,8 @@ export function ErrorsTab({ job }: { job: Job }) {
         Similar errors are grouped here so you can retry, fix or skip them together.
       </EmptyState>
     );
-  // Groups that have no failed rows any more are not selected.
-  const chosen = groups.filter((group) => group.failed > 0 && selected.has(groupKey(group)));
+  // Groups that have no rows any more are not selected.
+  const chosen = groups.filter((group) => group.rows > 0 && selected.has(groupKey(group)));
   const allowed = groupAllowance(job.state);
   const close = () => setAsked(null);
   return (
@@ -77,7 +79,7 @@ export function ErrorsTab({ job }: { job: Job }) {
         <ErrorTable
           job={job}
           groups={groups}
-          allRows={totals.allRows}
+          all={totals.all}
           selected={selected}
           onSelect={setSelected}
           onAct={(group, action) => setAsked({ groups: [group], action })}
@@ -100,17 +102,17 @@ export function ErrorsTab({ job }: { job: Job }) {
 interface ErrorTableProps {
   job: Job;
   groups: readonly ErrorGroup[];
-  allRows: number;
+  all: UnsuccessfulCounts;
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
   onAct: (group: ErrorGroup, action: GroupAction) => void;
 }
 
-function ErrorTable({ job, groups, allRows, selected, onSelect, onAct }: ErrorTableProps) {
+function ErrorTable({ job, groups, all: counts, selected, onSelect, onAct }: ErrorTableProps) {
   const allowed = groupAllowance(job.state);
   const times = groups.flatMap(({ firstSeen, lastSeen }) => [Date.parse(firstSeen), Date.parse(lastSeen)]);
   const span = { fromMs: Math.min(...times), toMs: Math.max(...times) };
-  const selectable = groups.filter(({ failed }) => failed > 0).slice(0, MAX_ERROR_GROUPS);
+  const selectable = groups.filter(({ rows }) => rows > 0).slice(0, MAX_ERROR_GROUPS);
   const areAll = selectable.length > 0 && selectable.every((group) => selected.has(groupKey(group)));
   const all = (
     <input
@@ -137,7 +139,7 @@ function ErrorTable({ job, groups, allRows, selected, onSelect, onAct }: ErrorTa
           key={groupKey(group)}
           job={job}
           group={group}
-          allRows={allRows}
+          statusRows={counts[group.status]}
           span={span}
           allowed={allowed}
           isSelected={selected.has(groupKey(group))}
@@ -164,11 +166,17 @@ function distinct(groups: readonly ErrorGroup[]): ErrorGroup[] {
   return [...new Map(groups.map((group) => [groupKey(group), group])).values()];
 }
 
-function groupWords(shown: number, { total, matchingRows }: { total: number; matchingRows: number }): string {
+function groupWords(
+  shown: number,
+  { total, matching }: { total: number; matching: UnsuccessfulCounts },
+): string {
   if (total === 0) return 'No matching errors';
   const words = `${formatCount(total)} ${total === 1 ? 'group' : 'groups'}`;
-  const rows = `${formatCount(matchingRows)} ${matchingRows === 1 ? 'row' : 'rows'}`;
+  const rows = [
+    ...(matching.ERROR > 0 ? [`${formatCount(matching.ERROR)} failed`] : []),
+    ...(matching.NOT_FOUND > 0 ? [`${formatCount(matching.NOT_FOUND)} not found`] : []),
+  ].join(', ');
   return shown < total
-    ? `${formatCount(shown)} of ${words} (${rows}), the largest first`
-    : `${words}, ${rows}`;
+    ? `${formatCount(shown)} of ${words}, the largest first: ${rows}`
+    : `${words}: ${rows || 'all retried'}`;
 }

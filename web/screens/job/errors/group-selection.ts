@@ -25,6 +25,6 @@ export function groupsExport(groups: readonly GroupRef[]): string | null {
   return query.length > MAX_LINK_BYTES ? null : query;
 }
 
-export function rowsOf(groups: readonly Pick<ErrorGroup, 'failed'>[]): number {
-  return groups.reduce((sum, { failed }) => sum + failed, 0);
+export function rowsOf(groups: readonly Pick<ErrorGroup, 'rows'>[]): number {
+  return groups.reduce((sum, { rows }) => sum + rows, 0);
 }

@@ -16,8 +16,8 @@ export interface GroupDialogProps {
 
 export function SkipGroupDialog({ job, groups, onClose }: GroupDialogProps) {
   const { jobId, generation } = job;
-  const failed = rowsOf(groups);
-  const rows = `${formatCount(failed)} ${failed === 1 ? 'row' : 'rows'}`;
+  const count = rowsOf(groups);
+  const rows = `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
   const skip = async (form: FormData) => {
     const { selected } = await client.skipErrors({
       jobId,
