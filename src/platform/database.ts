@@ -137,6 +137,11 @@ export class Database implements Executor {
     return this.#options.url;
   }
 
+  /** True if a statement so far went through a pooler. */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
   async run<Row extends pg.QueryResultRow>(
     statement: Statement,
     values: unknown[] = [],

@@ -1,5 +1,7 @@
-// rowmill doctor: checks the invariants of the database. Exits with 0 only if all were checked and hold.
-import { diagnose } from '../../engine/jobs/diagnose.ts';
+// rowmill doctor: checks the invariants of the database, and its server. Exits with 0 only if all invariants were
+// checked and hold, and the server has no problem.
+import type { DatabaseCheck } from '../../core/health/check-database.ts';
+import { type Diagnosis, diagnose } from '../../engine/jobs/diagnose.ts';
 import { openRowmill } from '../../open-rowmill.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { checkMigrated } from '../../store/migrate.ts';
@@ -8,6 +10,7 @@ import { findJob } from '../find-job.ts';
 import {
   commandSettings,
   databaseOrigin,
+  dataFolder,
   openServer,
   type ServerOptions,
   whenServerAnswers,
@@ -33,20 +36,16 @@ async function diagnoseHere(options: DoctorOptions): Promise<number> {
     const jobId = options.job === undefined ? undefined : await resolveJob(server.url, options.job);
     const diagnosis = await diagnose(server.url, {
       blobs,
-      ...(jobId === undefined ? {} : { jobId }),
+      ...(jobId === undefined
+        ? { server: { settings, folders: [dataFolder(options), settings.blobStore] } }
+        : { jobId }),
       ...(options.budgetMs === undefined ? {} : { budgetMs: options.budgetMs }),
       ...(options.maxJobs === undefined ? {} : { maxJobs: options.maxJobs }),
     });
     if (options.json) console.log(JSON.stringify(diagnosis));
     else {
       console.log(`Target: ${server.description}, files in ${blobs.description}`);
-      for (const { invariant, says, problems, unchecked } of diagnosis.invariants) {
-        const verdict = unchecked !== null ? 'UNKNOWN' : problems.length > 0 ? 'BROKEN' : 'OK';
-        console.log(`${verdict.padEnd(8)} ${invariant}: ${says}`);
-        if (unchecked !== null) console.log(`         Not checked: ${unchecked} (raise --budget-ms)`);
-        for (const { jobId: id, problem } of problems)
-          console.log(`         ${id === null ? '' : `job ${id}: `}${problem}`);
-      }
+      printDiagnosis(diagnosis);
     }
     return diagnosis.ok ? 0 : 1;
   } finally {
@@ -61,5 +60,28 @@ async function resolveJob(url: string, prefix: string): Promise<string> {
     return (await findJob(rowmill, prefix)).jobId;
   } finally {
     await rowmill.close();
+  }
+}
+
+function printDiagnosis({ invariants, database }: Diagnosis): void {
+  for (const { invariant, says, problems, unchecked } of invariants) {
+    const verdict = unchecked !== null ? 'UNKNOWN' : problems.length > 0 ? 'BROKEN' : 'OK';
+    console.log(`${verdict.padEnd(8)} ${invariant}: ${says}`);
+    if (unchecked !== null) console.log(`         Not checked: ${unchecked} (raise --budget-ms)`);
+    for (const { jobId: id, problem } of problems)
+      console.log(`         ${id === null ? '' : `job ${id}: `}${problem}`);
+  }
+  for (const check of database) printCheck(check);
+}
+
+function printCheck({ check, says, findings, unchecked }: DatabaseCheck): void {
+  const isBroken = findings.some(({ level }) => level === 'problem');
+  const verdict =
+    unchecked !== null ? 'UNKNOWN' : isBroken ? 'BROKEN' : findings.length > 0 ? 'WARNING' : 'OK';
+  console.log(`${verdict.padEnd(8)} ${check}: ${says}`);
+  if (unchecked !== null) console.log(`         Not checked: ${unchecked}`);
+  for (const { finding, action } of findings) {
+    console.log(`         ${finding}`);
+    console.log(`         What to do: ${action}`);
   }
 }

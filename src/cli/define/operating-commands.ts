@@ -156,7 +156,7 @@ export function defineSourceCommands(program: Command): void {
 }
 
 export function defineMaintenanceCommands(program: Command): void {
-  withSettings(command('Check the invariants of a live database', 'doctor', program))
+  withSettings(command('Check the invariants of a live database, and its server', 'doctor', program))
     .option('--json', 'JSON output')
     .option('--job <job>', 'Job to check (default: the newest jobs)')
     .option('--budget-ms <ms>', 'Time limit per invariant', wholeNumber)

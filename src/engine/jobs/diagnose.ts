@@ -1,5 +1,6 @@
-// Checks the invariants of the design on a live database, each within its time limit.
+// Checks the invariants of the design on a live database, each within its time limit, and the server below it.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { DatabaseCheck } from '../../core/health/check-database.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { Database } from '../../platform/database.ts';
@@ -10,6 +11,7 @@ import { listOutputFiles } from '../../store/views/exports/list-output-files.ts'
 import { findProblems, INVARIANTS, type Problem } from '../../store/views/health/check-invariants.ts';
 import { type CounterDrift, checkCounters } from '../counters/check-counters.ts';
 import { checkJobCounters } from '../counters/check-job-counters.ts';
+import { type DiagnoseDatabaseOptions, diagnoseDatabase } from './diagnose-database.ts';
 
 const LISTED_DRIFT = 100;
 
@@ -22,8 +24,11 @@ export interface InvariantReport {
 }
 
 export interface Diagnosis {
+  /** Every invariant was checked and holds, and the server has no problem. Warnings do not count. */
   ok: boolean;
   invariants: InvariantReport[];
+  /** Checks of the server; empty unless they were asked for. */
+  database: DatabaseCheck[];
 }
 
 export interface DiagnoseOptions {
@@ -33,6 +38,8 @@ export interface DiagnoseOptions {
   budgetMs?: number;
   /** If given, output files are read and compared with their checksums. */
   blobs?: BlobStore;
+  /** If given, the server is checked too. */
+  server?: DiagnoseDatabaseOptions;
 }
 
 export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {}): Promise<Diagnosis> {
@@ -45,6 +52,7 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
     deadlineMs: budgetMs,
   });
   const invariants: InvariantReport[] = [];
+  let database: DatabaseCheck[] = [];
   try {
     for (const { name, says, statement } of INVARIANTS) {
       const report: InvariantReport = { invariant: name, says, problems: [], unchecked: null };
@@ -62,6 +70,7 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
         : await reportJobCounters(db, scope.jobId, budgetMs),
     );
     if (options.blobs) invariants.push(await checkFiles(db, options.blobs, scope, budgetMs));
+    if (options.server) database = await diagnoseDatabase(db, options.server);
   } catch (cause) {
     const { code, message, hint } = toRowmillError(cause);
     throw new RowmillError(code, `cannot check the database: ${message}`, { hint, cause });
@@ -69,8 +78,11 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
     await db.close();
   }
   return {
-    ok: invariants.every((report) => report.problems.length === 0 && report.unchecked === null),
+    ok:
+      invariants.every((report) => report.problems.length === 0 && report.unchecked === null) &&
+      database.every(({ findings }) => findings.every(({ level }) => level !== 'problem')),
     invariants,
+    database,
   };
 }
 
