@@ -127,6 +127,7 @@ export class Rowmill {
       params: await checkParams(pipeline, options.params),
       pipeline: pipeline.name,
       pipelineVersion: pipeline.version,
+      pipelineKeepDays: pipeline.keepDays,
       phases: pipeline.phases.map((phase) => phase.name),
       ...((options.outputs ?? pipeline.outputs) ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
     });

@@ -1,5 +1,6 @@
 // Parsers for the values of options and arguments. An invalid value is refused before the command starts.
 import { InvalidArgumentError } from 'commander';
+import { isKeepDays } from '../core/jobs/retention.ts';
 import { isAmount } from '../core/limits/budget.ts';
 import { CSV_DELIMITERS, type CsvDelimiter } from '../core/files/output-format.ts';
 import { ROW_CHANGES, type RowChange } from '../core/jobs/run-comparison.ts';
@@ -61,6 +62,15 @@ export function wholeNumberOrNone(text: string): number | 'none' {
   if (!Number.isInteger(value) || value < 1)
     throw new InvalidArgumentError('expected a whole number from 1, or none');
   return value;
+}
+
+/** Days, where `forever` is 0. Returns 'default', not null: Commander would treat null as an empty string. */
+export function keepTime(text: string): number | 'default' {
+  if (text === 'default') return text;
+  const days = text === 'forever' ? 0 : Number(text.replace(/d$/, ''));
+  if (text.trim() === '' || !isKeepDays(days) || (days === 0 && text !== 'forever'))
+    throw new InvalidArgumentError('expected a number of days such as 30, forever or default');
+  return days;
 }
 
 export function trueOrFalse(text: string): boolean {

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { withoutPassword } from '../platform/database-servers.ts';
 import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { databaseUrlFromEnvironment } from '../platform/environment.ts';
@@ -132,14 +133,4 @@ export function whenServerAnswers<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   return whenDatabaseAnswers(work, { waitMs, onWait: sayDatabaseWait, ...(signal && { signal }) });
-}
-
-function withoutPassword(url: string): string {
-  try {
-    const parsed = new URL(url);
-    parsed.password = '';
-    return parsed.href;
-  } catch {
-    return 'the database in DATABASE_URL';
-  }
 }

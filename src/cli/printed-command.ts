@@ -1,4 +1,5 @@
 // Formats a command so that it can be copied: quoted for the shell, for the same database or server.
+import { withoutPassword } from '../platform/database-servers.ts';
 import { isRunByNpm } from '../platform/environment.ts';
 import type { TargetOptions } from './remote/choose-target.ts';
 
@@ -7,7 +8,8 @@ export function printedCommand(words: readonly string[], where: TargetOptions = 
   const all = [
     ...words,
     ...(api === undefined ? [] : ['--api', api]),
-    ...(databaseUrl === undefined ? [] : ['--database-url', withoutPassword(databaseUrl)]),
+    // The output may end up in a log that others read.
+    ...(databaseUrl === undefined ? [] : ['--database-url', withoutPassword(databaseUrl, 'PASSWORD')]),
     ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
   ];
   // A copy that is installed in a project is not on the path.
@@ -18,13 +20,4 @@ function shellQuoted(word: string): string {
   return /^[\w@%+=:,./#-]+$/.test(word) && !word.startsWith('#')
     ? word
     : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The output may end up in a log that others read. */
-function withoutPassword(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const parsed = new URL(url);
-  if (parsed.password === '') return url;
-  parsed.password = 'PASSWORD';
-  return parsed.href;
 }

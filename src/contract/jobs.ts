@@ -1,5 +1,6 @@
 // Jobs as listed and shown, and the routes that create, list, show, change and delete them.
 import { z } from 'zod';
+import { RETENTION_RULES } from '../core/jobs/retention.ts';
 import { UNFINISHED_PARTS } from '../core/jobs/unfinished-rows.ts';
 import { budget, createdJob, formatOptions, mapping, newJob, preview } from './new-job.ts';
 import { eta, unfinishedRows } from './progress.ts';
@@ -13,6 +14,7 @@ import {
   jobParams,
   jobState,
   json,
+  keepDays,
   listOf,
   name,
   ownerId,
@@ -122,6 +124,12 @@ export const job = listedJob
     slowBecause: z.string().nullable(),
     /** Time that all runs of a finished job took, without the time between them; null while it runs. */
     runMs: z.number().nullable(),
+    /** How long the finished job is kept: days, 0 for ever, and the rule that decided. */
+    retention: z.object({
+      keepDays: z.number(),
+      decidedBy: z.enum(RETENTION_RULES),
+      expiresAt: time.nullable(),
+    }),
     sealedAt: time.nullable(),
     cancelledAt: time.nullable(),
     createdBy: z.string().nullable(),
@@ -266,7 +274,7 @@ export const jobRoutes = defineRoutes({
   changeJob: {
     method: 'PATCH',
     path: '/api/jobs/:jobId',
-    summary: 'Change name, priority or budget.',
+    summary: 'Change name, priority, budget or retention; null removes a retention.',
     access: 'member',
     scope: 'write',
     params: jobParams,
@@ -274,6 +282,7 @@ export const jobRoutes = defineRoutes({
       name: name.optional(),
       priority: z.number().int().min(-30_000).max(30_000).optional(),
       budget: budget.optional(),
+      keepDays: keepDays.nullable().optional(),
     }),
     answer: { status: 200, schema: job },
     errors: ['BUDGET_INVALID', 'JOB_CONFLICT'],

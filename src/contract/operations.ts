@@ -2,7 +2,19 @@
 import { z } from 'zod';
 import { MAX_OWNER_BUDGET, MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/limits/owner-limits.ts';
 import { defineRoutes } from './route.ts';
-import { flag, json, jsonObject, listOf, name, ownerId, page, pageOf, shortPage, time } from './values.ts';
+import {
+  flag,
+  json,
+  jsonObject,
+  keepDays,
+  listOf,
+  name,
+  ownerId,
+  page,
+  pageOf,
+  shortPage,
+  time,
+} from './values.ts';
 
 const operate = { method: 'GET', access: 'viewer', scope: 'read' } as const;
 const admin = { access: 'admin', scope: 'admin' } as const;
@@ -22,6 +34,8 @@ export const pipeline = z
     resources: z.array(z.string()),
     /** Calls have a cost, so a budget can be set. */
     paid: z.boolean(),
+    /** Days that finished jobs are kept, 0 for ever; null: the owner or the setting decides. */
+    keepDays: z.number().nullable(),
   })
   .meta({ id: 'Pipeline' });
 
@@ -100,6 +114,8 @@ export const owner = z
     /** Maximum cost of the owner's jobs, ever and per UTC day; older servers leave them out. */
     budgetTotal: z.number().nullable().optional(),
     budgetPerDay: z.number().nullable().optional(),
+    /** Days that finished jobs are kept, 0 for ever; null: the pipeline or the setting decides. */
+    keepDays: z.number().nullable().optional(),
     openJobs: z.number(),
     itemsInFlight: z.number(),
   })
@@ -226,12 +242,13 @@ export const operationRoutes = defineRoutes({
     method: 'PATCH',
     ...admin,
     path: '/api/owners/:ownerId',
-    summary: 'Change the weight, limits and budgets of an owner; null removes a limit or budget.',
+    summary: 'Change the weight, limits, budgets and retention of an owner; null removes one.',
     params: z.object({ ownerId }),
     body: z.strictObject({
       weight: z.number().int().min(1).max(MAX_OWNER_WEIGHT).optional(),
       maxRunningJobs: z.number().int().min(1).max(MAX_OWNER_LIMIT).nullable().optional(),
       maxInFlight: z.number().int().min(1).max(MAX_OWNER_LIMIT).nullable().optional(),
+      keepDays: keepDays.nullable().optional(),
       budgetTotal: z.number().min(0).max(MAX_OWNER_BUDGET).nullable().optional(),
       budgetPerDay: z.number().min(0).max(MAX_OWNER_BUDGET).nullable().optional(),
     }),

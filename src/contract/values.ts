@@ -4,6 +4,7 @@ import { MAX_ERROR_GROUPS } from '../core/files/error-group-ref.ts';
 import { JOB_OUTCOMES } from '../core/jobs/job-outcome.ts';
 import { JOB_STATES } from '../core/jobs/job-state.ts';
 import { ITEM_STATUSES } from '../core/items/outcome.ts';
+import { MAX_KEEP_DAYS } from '../core/jobs/retention.ts';
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 200;
@@ -107,3 +108,6 @@ export const rowFilterQuery = {
   errorGroup: z.string().min(1).max(500).optional(),
   search: z.string().min(1).max(1000).optional(),
 };
+
+/** Days that finished jobs are kept; 0 for ever. */
+export const keepDays = z.number().int().min(0).max(MAX_KEEP_DAYS);

@@ -185,6 +185,7 @@ async function submitBlob(
   const { jobId, created } = await createJob(context, {
     pipeline: pipeline.name,
     pipelineVersion: pipeline.version,
+    pipelineKeepDays: pipeline.keepDays,
     phases: pipeline.phases.map((phase) => phase.name),
     name: options.name ?? file.name,
     params,

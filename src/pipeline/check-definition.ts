@@ -1,6 +1,7 @@
 // Checks a definition once, when it is defined, so that nothing has to be checked at run time.
 import { JOB_OUTPUTS } from '../core/files/output-format.ts';
 import { distinctCounters, isCounter } from '../core/items/counter.ts';
+import { isKeepDays, MAX_KEEP_DAYS } from '../core/jobs/retention.ts';
 import { checkFields, checkKeys } from './check-keys.ts';
 import { checkPhase } from './check-phase.ts';
 import { invalidPipeline, kindOfValue } from './invalid-pipeline.ts';
@@ -35,6 +36,7 @@ export function checkDefinition(definition: PipelineDefinition): void {
       `expected the strategies of pipeline ${name} to differ, got ${strategies.join(', ')}`,
     );
   checkOutputs(definition);
+  checkKeepDays(definition);
   checkPhases(definition);
   checkCallbacks(definition);
 }
@@ -140,6 +142,14 @@ function checkOutputs({ name, outputs = [] }: PipelineDefinition): void {
   if (unknown === undefined) return;
   throw invalidPipeline(
     `expected the outputs of pipeline ${name} to be ${JOB_OUTPUTS.join(', ')}, got ${unknown}`,
+  );
+}
+
+function checkKeepDays({ name, keepDays }: PipelineDefinition): void {
+  if (keepDays === undefined || isKeepDays(keepDays)) return;
+  throw invalidPipeline(
+    `expected keepDays of pipeline ${name} to be a whole number of days from 0 to ${MAX_KEEP_DAYS}, got ${JSON.stringify(keepDays)}`,
+    'Use 0 to keep its jobs for ever.',
   );
 }
 

@@ -162,6 +162,7 @@ export function definePipeline(definition: PipelineDefinition): Pipeline {
     strategies: definition.strategies ?? [],
     resources: definition.resources ?? {},
     counters: definition.counters ?? [],
+    keepDays: definition.keepDays ?? null,
     outputs,
     phases: phases as Phase[],
     callbacks: callbacksOf(definition as PipelineCallbacks),

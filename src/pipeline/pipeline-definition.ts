@@ -146,6 +146,8 @@ export interface PipelineOptions<
   result?: Merge;
   /** Formats of the result files of a finished job. Default: the format of its input, or CSV if it had no file. */
   outputs?: readonly JobOutput[];
+  /** Days after which a finished job is deleted; 0 keeps it for ever. Default: the setting jobKeepDays. */
+  keepDays?: number;
 }
 
 /** A definition before it is checked. */

@@ -40,6 +40,8 @@ export interface Pipeline<Row = unknown, Params = unknown, Result = unknown> {
   readonly strategies: readonly string[];
   readonly resources: Readonly<Record<string, DeclaredLimits>>;
   readonly counters: readonly Counter[];
+  /** Days that finished jobs are kept; 0 for ever, null for the owner's or the setting's decision. */
+  readonly keepDays: number | null;
   readonly outputs: readonly JobOutput[] | undefined;
   readonly phases: readonly Phase[];
   readonly callbacks: PipelineCallbacks;

@@ -8,7 +8,8 @@ import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { monotonicMs } from './clock.ts';
-import { isStatementNameError } from './database-error.ts';
+import { databaseErrorKind, isStatementNameError } from './database-error.ts';
+import { clientOf, destroySocket, isReadOnlyError, readServerList } from './database-servers.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 /** An SQL statement of the store. The name identifies it on the server and in logs. */
@@ -82,6 +83,7 @@ function beginWith(parameters: [name: string, value: string | number][]): string
 export class Database implements Executor {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
+  readonly #hasServerList: boolean;
   readonly #clients = new Set<pg.PoolClient>();
   /** Clients that were checked for a pooler. */
   readonly #asked = new WeakSet<pg.PoolClient>();
@@ -98,8 +100,10 @@ export class Database implements Executor {
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    this.#hasServerList = readServerList(options.url) !== null;
     setMaxListeners(0, this.#destroyed.signal);
     this.#pool = new pg.Pool({
+      Client: clientOf(options.url),
       connectionString: options.url,
       max: options.maxConnections,
       application_name: options.applicationName,
@@ -233,7 +237,8 @@ export class Database implements Executor {
     } catch (error) {
       clearTimeout(timer);
       this.transactions.rolledBack += 1;
-      client.release(late || !isUsable(client) ? true : undefined);
+      // A server that was demoted stays read-only: the next connection looks for its successor.
+      client.release(late || !isUsable(client) || isReadOnlyError(error) ? true : undefined);
       if (isStatementNameError(error)) this.#namedStatements = false;
       throw late
         ? new Error(`no answer within the deadline of ${this.#options.deadlineMs} ms`, { cause: error })
@@ -257,9 +262,11 @@ export class Database implements Executor {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      // The pooler refuses startup options: connect without them.
-      if (!options || (error as { code?: string }).code !== '08P01') throw error;
-      delete this.#pool.options.options;
+      if (options && (error as { code?: string }).code === '08P01')
+        // The pooler refuses startup options: connect without them.
+        delete this.#pool.options.options;
+      // The server that was known is down or demoted: the next try looks at the whole list.
+      else if (!this.#hasServerList || databaseErrorKind(error) !== 'passing') throw error;
       return this.#pool.connect();
     }
   }
@@ -296,11 +303,7 @@ function sendCopy(client: pg.PoolClient, statement: Statement, rows: string | Bu
 }
 
 interface ClientInternals {
-  connection?: { stream?: { destroy(): void; destroyed?: boolean } };
-}
-
-function destroySocket(client: pg.PoolClient): void {
-  (client as unknown as ClientInternals).connection?.stream?.destroy();
+  connection?: { stream?: { destroyed?: boolean } };
 }
 
 function isUsable(client: pg.PoolClient): boolean {

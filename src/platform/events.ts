@@ -2,10 +2,10 @@
 // subscriber.
 
 import { EventEmitter } from 'node:events';
+import type { ErrorClass, ItemStatus } from '../core/items/outcome.ts';
+import type { JobState } from '../core/jobs/job-state.ts';
 import type { Signs } from '../core/limits/back-pressure.ts';
 import type { BufferLevel } from '../core/limits/buffer-level.ts';
-import type { JobState } from '../core/jobs/job-state.ts';
-import type { ErrorClass, ItemStatus } from '../core/items/outcome.ts';
 
 export interface RowmillEvents {
   'items.added': { jobId: string; items: number; bytes: number; ms: number };

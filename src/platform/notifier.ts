@@ -1,9 +1,10 @@
 // NOTIFY as a hint that there is work to claim. It is rate-limited and sent in its own autocommit statement, never
 // inside a transaction that writes rows. Workers also poll, so everything works without LISTEN.
-import pg from 'pg';
+import type pg from 'pg';
 import { backoffMs } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs } from './clock.ts';
 import type { Executor, Statement } from './database.ts';
+import { clientOf, destroySocket } from './database-servers.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 const CHANNEL = 'rowmill_work';
@@ -52,15 +53,14 @@ export class WorkListener {
   async stop(): Promise<void> {
     this.#stopping.abort();
     // Not end(), which waits for a server that may not respond.
-    (
-      this.#client as unknown as { connection?: { stream?: { destroy(): void } } } | null
-    )?.connection?.stream?.destroy();
+    if (this.#client) destroySocket(this.#client);
     await this.#loop;
   }
 
   async #keepListening(): Promise<void> {
+    const Client = clientOf(this.#url);
     for (let failures = 0; !this.#stopping.signal.aborted; failures += 1) {
-      const client = new pg.Client({
+      const client = new Client({
         connectionString: this.#url,
         application_name: 'rowmill listener',
         keepAlive: true,

@@ -2,8 +2,8 @@
 import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import type { Signs } from '../core/limits/back-pressure.ts';
 import { QuantileWindow } from '../core/claims/quantile-window.ts';
+import type { Signs } from '../core/limits/back-pressure.ts';
 import type { Database } from './database.ts';
 import type { Events } from './events.ts';
 

@@ -3,9 +3,9 @@
 
 import { backoffMs } from '../core/retries/backoff.ts';
 import { waitMs } from './clock.ts';
+import type { Executor } from './database.ts';
 import { databaseErrorKind } from './database-error.ts';
 import { randomFraction } from './random.ts';
-import type { Executor } from './database.ts';
 
 export interface RetryOptions {
   attempts?: number;

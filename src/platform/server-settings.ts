@@ -174,6 +174,12 @@ export const SERVER_NUMBERS = {
   },
   userMaxKeys: { default: 50, min: 1, max: 100_000, why: 'Maximum number of valid API keys of one account.' },
   ownerMaxWebhooks: { default: 20, min: 1, max: 10_000, why: 'Maximum number of webhooks of one owner.' },
+  jobKeepDays: {
+    default: 0,
+    min: 0,
+    max: 36_500,
+    why: 'A finished job is deleted this many days after it finished, unless the job, its owner or its pipeline has a rule. 0 keeps it for ever.',
+  },
   jobRetentionMinMs: {
     default: 0,
     min: 0,

@@ -2,8 +2,8 @@
 // rowmill.config.ts, then defaults.
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
-import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from './setting-table.ts';
 
 type NumberKey = keyof typeof NUMBER_SETTINGS;

@@ -3,9 +3,10 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import type pg from 'pg';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorText } from '../platform/database-error.ts';
+import { clientOf } from '../platform/database-servers.ts';
 import { ofRefusal } from '../platform/to-rowmill-error.ts';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -143,7 +144,7 @@ function refuseNewerOrChanged(rows: AppliedRow[], files: MigrationFile[]): void 
 }
 
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
+  const client = new (clientOf(databaseUrl))({
     connectionString: databaseUrl,
     application_name: 'rowmill migrate',
     connectionTimeoutMillis: 15_000,

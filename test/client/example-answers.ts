@@ -62,6 +62,7 @@ export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<t
     slowSummary: null,
     slowBecause: null,
     runMs: null,
+    retention: { keepDays: 0, decidedBy: 'setting', expiresAt: null },
     unfinished: {
       running: 1,
       queued: 1,

@@ -6,7 +6,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 type JsonSchema = z.infer<typeof pipelineSchema>['input'];
 
 export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSchema> {
-  const { name, version, phases, key, summary, outputs, resources } = pipeline;
+  const { name, version, phases, key, summary, outputs, resources, keepDays } = pipeline;
   return {
     name,
     version,
@@ -21,6 +21,7 @@ export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSch
     summary: [...summary],
     outputs: outputs ? [...outputs] : null,
     resources: Object.keys(resources),
+    keepDays,
     paid: phases.some((phase) => phase.cost !== undefined),
   };
 }

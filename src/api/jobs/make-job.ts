@@ -196,6 +196,7 @@ async function fromItems(
     params: await checkParams(pipeline, body.params),
     pipeline: pipeline.name,
     pipelineVersion: pipeline.version,
+    pipelineKeepDays: pipeline.keepDays,
     phases: pipeline.phases.map((phase) => phase.name),
     ownerId: chooseOwner(request.actor, body.ownerId),
     withinQuota: true,

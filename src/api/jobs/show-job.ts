@@ -19,6 +19,7 @@ import { listPressures } from '../../store/views/jobs/list-pressures.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
 import { type PhaseProgress, readProgressOf } from '../../store/views/jobs/read-live-progress.ts';
 import { readRunTime } from '../../store/views/jobs/read-run-time.ts';
+import { readRetention } from '../../store/views/jobs/retention.ts';
 import { readBudgets } from '../../store/views/limits/read-budgets.ts';
 import { countSuspects } from '../../store/views/spans/count-suspects.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
@@ -29,7 +30,7 @@ type ShownJob = z.infer<typeof jobSchema>;
 
 interface JobReader {
   db: Executor;
-  settings: Pick<Settings, 'heartbeatMs'>;
+  settings: Pick<Settings, 'heartbeatMs' | 'jobKeepDays' | 'jobRetentionMinMs'>;
 }
 
 /** True if rows wait, so the job is blocked unless some worker can run it. */
@@ -88,17 +89,19 @@ export async function showJob(
   const { jobId, generation } = job;
   const isOpen = CLAIMABLE_STATES.includes(job.state);
   const { silentMs } = progressTimes(settings);
-  const [limits, live, budgets, columns, abilities, pressures, suspects, runMs] = await Promise.all([
-    ofServices,
-    readProgressOf(db, jobId, progressTimes(settings)),
-    readBudgets(db, jobId),
-    readExportColumns(db, job, generation),
-    isOpen ? listAbilities(db, silentMs) : null,
-    isOpen ? listPressures(db, silentMs, job.pipeline) : null,
-    isOpen ? countSuspects(db, jobId) : 0,
-    job.finishedAt === null ? null : readRunTime(db, jobId),
-  ]);
-  if (!live) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  const [limits, live, budgets, columns, abilities, pressures, suspects, runMs, retention] =
+    await Promise.all([
+      ofServices,
+      readProgressOf(db, jobId, progressTimes(settings)),
+      readBudgets(db, jobId),
+      readExportColumns(db, job, generation),
+      isOpen ? listAbilities(db, silentMs) : null,
+      isOpen ? listPressures(db, silentMs, job.pipeline) : null,
+      isOpen ? countSuspects(db, jobId) : 0,
+      job.finishedAt === null ? null : readRunTime(db, jobId),
+      readRetention(db, jobId, settings),
+    ]);
+  if (!live || !retention) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   const { phases } = live;
   const sum = (key: Parameters<typeof sumOf>[1]): number => sumOf(phases, key);
   const { counts, unfinished, eta, etaUnknownBecause, workers } = showLiveProgress(live);
@@ -151,6 +154,7 @@ export async function showJob(
     slowSummary: pressures && slowSummary(limits, pressures, suspects),
     slowBecause: pressures && slowBecause(limits, pressures, suspects),
     runMs,
+    retention: { ...retention, expiresAt: timeOrNull(retention.expiresAt) },
     sealedAt: timeOrNull(job.sealedAt),
     cancelledAt: timeOrNull(job.cancelledAt),
   };

@@ -1,5 +1,6 @@
 // Periodic services of the server, which finish what other processes left unfinished.
 import { createExportRunner } from '../../engine/services/export-runner.ts';
+import { createJobExpirer } from '../../engine/services/job-expirer.ts';
 import { createJobRemover } from '../../engine/services/job-remover.ts';
 import { createSweeper } from '../../engine/services/sweeper.ts';
 import { createUploadPruner } from '../../engine/uploads/remove-upload.ts';
@@ -19,6 +20,7 @@ export class ApiServices {
       ingestResumer,
       createExportRunner(engine, this.#stopping.signal),
       createUploadPruner(engine),
+      createJobExpirer(engine, this.#stopping.signal),
       createJobRemover(engine, this.#stopping.signal),
     ];
   }

@@ -1,7 +1,9 @@
-// rowmill jobs pause, resume, cancel and delete (docs/control.md).
+// rowmill jobs pause, resume, cancel, keep and delete (docs/control.md).
+
 import { type ControlAction, isFinished } from '../../core/jobs/job-state.ts';
 import { canAsk, confirm, type ConfirmOptions } from '../confirm.ts';
 import { type BudgetOptions, changeBudget, continueJob } from '../continue-job.ts';
+import { describeRetention } from '../describe-retention.ts';
 import { rows } from '../describe-stop.ts';
 import { printedCommand } from '../printed-command.ts';
 import { formatCount, printable } from '../progress-lines.ts';
@@ -47,6 +49,20 @@ async function confirmCancel(job: ShownJob, options: ControlOptions): Promise<vo
     `${rows(counts.PENDING)} waiting and ${rows(counts.PROCESSING)} running get no result. ${rows(ended)} finished and keep their results.`,
     options,
   );
+}
+
+export async function keepJobOf(
+  prefix: string,
+  options: TargetOptions & { json?: boolean; for: number | 'default' },
+): Promise<number> {
+  return withPort(options, async (port) => {
+    const { jobId } = await port.findJob(prefix);
+    await port.keep(jobId, options.for === 'default' ? null : options.for);
+    const { retention } = await port.job(jobId);
+    if (options.json) console.log(JSON.stringify({ jobId, retention }));
+    else console.log(`Job ${jobId} is ${describeRetention(retention)}`);
+    return 0;
+  });
 }
 
 export async function deleteJobOf(prefix: string, options: ControlOptions): Promise<number> {

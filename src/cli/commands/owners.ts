@@ -1,4 +1,6 @@
 // rowmill owners and rowmill audit: shares and limits of owners, and the log of who changed what (docs/fairness.md).
+
+import { describeKeepDays } from '../../core/jobs/retention.ts';
 import { amount } from '../../core/limits/budget-control.ts';
 import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
@@ -22,6 +24,7 @@ export interface OwnerSetOptions extends ServerOptions {
   weight?: number;
   maxJobs?: number | 'none';
   maxItems?: number | 'none';
+  keep?: number | 'default';
   budget?: number | 'none';
   budgetPerDay?: number | 'none';
 }
@@ -36,7 +39,7 @@ export async function showOwners(options: ListOptions): Promise<number> {
   });
 }
 
-const HEADERS = ['Owner', 'Weight', 'Jobs', 'Running', 'Max jobs', 'Waiting', 'Assigned', 'Max rows'];
+const HEADERS = ['Owner', 'Weight', 'Jobs', 'Running', 'Max jobs', 'Waiting', 'Assigned', 'Max rows', 'Keep'];
 
 function ownerTable(owners: Awaited<ReturnType<Rowmill['owners']>>): string[] {
   const limit = (value: number | null): string => (value === null ? '-' : formatCount(value));
@@ -51,16 +54,18 @@ function ownerTable(owners: Awaited<ReturnType<Rowmill['owners']>>): string[] {
       formatCount(owner.waiting),
       formatCount(owner.leased),
       limit(owner.maxInFlight),
+      owner.keepDays === null ? '-' : owner.keepDays === 0 ? 'for ever' : `${owner.keepDays} d`,
     ]),
   );
 }
 
 export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Promise<number> {
-  const { weight, maxJobs, maxItems, budget, budgetPerDay } = options;
+  const { weight, maxJobs, maxItems, keep, budget, budgetPerDay } = options;
   const change: OwnerChange = {
     ...(weight !== undefined && { weight }),
     ...(maxJobs !== undefined && { maxRunningJobs: limitOf(maxJobs) }),
     ...(maxItems !== undefined && { maxInFlight: limitOf(maxItems) }),
+    ...(keep !== undefined && { keepDays: keep === 'default' ? null : keep }),
   };
   const budgets: OwnerBudget = {
     ...(budget !== undefined && { total: limitOf(budget) }),
@@ -110,6 +115,7 @@ function describeLimits(limits: OwnerLimits | null): string[] {
     `weight ${limits.weight}`,
     atMost(limits.maxRunningJobs, 'running jobs'),
     atMost(limits.maxInFlight, 'rows in progress'),
+    ...(limits.keepDays === null ? [] : [`finished jobs ${describeKeepDays(limits.keepDays)}`]),
   ];
 }
 

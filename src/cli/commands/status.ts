@@ -1,4 +1,5 @@
 // rowmill jobs show: shows one job in detail. Its former name `rowmill status` also lists recent jobs.
+
 import { amount } from '../../core/limits/budget-control.ts';
 import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
@@ -16,6 +17,7 @@ import {
 } from '../../core/jobs/unfinished-rows.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
+import { describeRetention } from '../describe-retention.ts';
 import { rows } from '../describe-stop.ts';
 import { showUntilOver } from '../live-view.ts';
 import { formatCount, formatRate, printable, statusLabel } from '../progress-lines.ts';
@@ -89,6 +91,8 @@ function* describeWhole(
   for (const [part, reason] of Object.entries(job.waitingBecause))
     yield `  ${formatCount(job.unfinished[part as UnfinishedPart])} ${UNFINISHED_WORDS[part as UnfinishedPart]}: ${printable(reason)}`;
   if (!isFinished(job.state)) yield `  Rate: ${formatRate(job.perSecond)} ${windowWords(job.rateWindowMs)}`;
+  if (job.retention.decidedBy === 'job' || job.retention.keepDays > 0)
+    yield `  Retention: ${describeRetention(job.retention)}`;
   if (job.eta) yield `  Expected: ${expected(job.eta)}`;
   if (job.blockedBecause) yield `  Blocked: ${printable(job.blockedBecause)}`;
   if (job.slowSummary) yield `  ${printable(job.slowSummary)}`;

@@ -1,7 +1,14 @@
 // Commands on jobs and their rows: the nouns `jobs` and `rows` with their verbs. Former names are hidden and still work.
 import { type Command, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../../core/files/output-format.ts';
-import { amountFromZero, csvDelimiter, jobStates, rowChanges, wholeNumber } from '../argument-values.ts';
+import {
+  amountFromZero,
+  csvDelimiter,
+  jobStates,
+  keepTime,
+  rowChanges,
+  wholeNumber,
+} from '../argument-values.ts';
 import type { SimpleAction } from '../commands/control.ts';
 import { withRowFilter } from '../row-filter-options.ts';
 import {
@@ -22,7 +29,7 @@ const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
 export function defineJobCommands(program: Command): void {
   const jobs = program
     .command('jobs')
-    .description('Jobs: list, show, watch, pause, resume, cancel, delete, errors, export');
+    .description('Jobs: list, show, watch, pause, resume, cancel, keep, delete, errors, export');
 
   withWatch(commandOfBoth('List jobs, newest first', 'list', jobs, { isDefault: true }), 'stopped')
     .option('--state <states>', 'Only jobs in these states, such as RUNNING,PAUSED', jobStates)
@@ -73,6 +80,15 @@ export function defineJobCommands(program: Command): void {
     control(jobs.command(`${action} <job>`));
     control(program.command(`${action} <job>`, { hidden: true }));
   }
+
+  commandOfBoth('Set how long a job is kept after it has finished', 'keep <job>', jobs)
+    .requiredOption('--for <days|forever|default>', 'Days, or the rule of its owner or pipeline', keepTime)
+    .option('--json', 'JSON output')
+    .action(
+      ending(async (job: string, options) =>
+        (await import('../commands/control.ts')).keepJobOf(job, options),
+      ),
+    );
 
   withYes(
     withSettings(

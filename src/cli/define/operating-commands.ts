@@ -1,6 +1,13 @@
 // Commands for operators: workers, limits, owners, counters, sources, the database.
 import type { Command, CommandOptions } from 'commander';
-import { amountOrNone, numberFrom, trueOrFalse, wholeNumber, wholeNumberOrNone } from '../argument-values.ts';
+import {
+  amountOrNone,
+  keepTime,
+  numberFrom,
+  trueOrFalse,
+  wholeNumber,
+  wholeNumberOrNone,
+} from '../argument-values.ts';
 import { command, commandOfBoth, ending, withApi, withSettings } from './command-parts.ts';
 
 function withSource(target: Command): Command {
@@ -64,10 +71,11 @@ export function defineOperatingCommands(program: Command): void {
 
   owners
     .command('set <owner>')
-    .description('Change the weight, limits and budgets of an owner')
+    .description('Change the weight, limits, retention and budgets of an owner')
     .option('--weight <n>', 'Shares of busy workers, from 1 to 1000', wholeNumber)
     .option('--max-jobs <n|none>', 'Maximum running jobs', wholeNumberOrNone)
     .option('--max-items <n|none>', 'Maximum rows in progress, over all workers', wholeNumberOrNone)
+    .option('--keep <days|forever|default>', 'Days that finished jobs are kept', keepTime)
     .option('--budget <amount|none>', "Maximum total cost of the owner's jobs", amountOrNone)
     .option(
       '--budget-per-day <amount|none>',

@@ -97,6 +97,9 @@ export function clientPort(client: Client, description: string): JobPort {
     async setBudget(jobId, budget) {
       await client.changeJob({ jobId, budget });
     },
+    async keep(jobId, keepDays) {
+      await client.changeJob({ jobId, keepDays });
+    },
     pause: async (jobId) => ({ released: 0, ...(await client.pauseJob({ jobId })) }),
     resume: (jobId) => client.resumeJob({ jobId }),
     async cancel(jobId) {

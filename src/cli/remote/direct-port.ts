@@ -8,6 +8,8 @@ import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { rowNumber } from '../../contract/row-number.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { changeJob } from '../../engine/jobs/change-job.ts';
 import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
@@ -88,6 +90,9 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     async setBudget(jobId, change) {
       await rowmill.setBudget(jobId, change, { actor: currentAccount() });
     },
+    async keep(jobId, keepDays) {
+      await changeJob(asCaller(rowmill), jobId, { keepDays });
+    },
     async pause(jobId) {
       const changed = await rowmill.pause(jobId);
       return { changed, state: await stateOf(jobId), released: 0 };
@@ -101,10 +106,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       return { changed, state: await stateOf(jobId), released: 0 };
     },
     async delete(jobId) {
-      const context = {
-        ...contextOf(rowmill),
-        by: { actor: currentAccount(), requestId: null, address: null },
-      };
+      const context = asCaller(rowmill);
       await deleteJob(context, jobId);
       await removeRemains(context, { jobId });
     },
@@ -151,6 +153,11 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     setResource: (name, change, key) =>
       rowmill.setResource(name, change, { ...(key !== undefined && { key }), actor: currentAccount() }),
   };
+}
+
+/** The context of changes in the name of the account that runs the command. */
+function asCaller(rowmill: Rowmill): EngineContext {
+  return { ...contextOf(rowmill), by: { actor: currentAccount(), requestId: null, address: null } };
 }
 
 async function shown(rowmill: Rowmill, job: Job): Promise<ShownJob> {

@@ -66,6 +66,7 @@ const SHOWN_KEYS = [
   'slowSummary',
   'slowBecause',
   'lastError',
+  'retention',
 ] as const satisfies readonly (keyof Job)[];
 
 export type ListedJob = Pick<Job, (typeof LISTED_KEYS)[number]>;
@@ -260,6 +261,8 @@ export interface JobPort {
   ): Promise<{ items: z.infer<typeof jobLogLine>[]; next: string | null }>;
   submit(request: SubmitRequest, signal: AbortSignal): Promise<{ jobId: string; created: boolean }>;
   setBudget(jobId: string, change: { max?: number; perItem?: number }): Promise<void>;
+  /** Null leaves the retention to the owner, the pipeline or the setting. */
+  keep(jobId: string, keepDays: number | null): Promise<void>;
   pause(jobId: string): Promise<Controlled>;
   resume(jobId: string): Promise<Controlled>;
   cancel(jobId: string): Promise<Controlled>;

@@ -1,4 +1,4 @@
-// Changes name, priority or budget of a job in any state, together with the audit entry.
+// Changes name, priority, budget or retention of a job in any state, together with the audit entry.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';

@@ -22,6 +22,8 @@ export interface CreateJobRequest {
   pipeline: string;
   /** Null: any version may run it. */
   pipelineVersion?: string | null;
+  /** Retention that the pipeline declares; null for none. */
+  pipelineKeepDays?: number | null;
   phases: string[];
   ownerId?: string;
   name?: string;
@@ -91,6 +93,7 @@ export async function createJob(
       updatesJobId: request.updatesJobId ?? null,
       outputs: request.outputs ?? ['csv'],
       pipelineVersion: request.pipelineVersion ?? null,
+      pipelineKeepDays: request.pipelineKeepDays ?? null,
       hold: request.hold ?? false,
       trialItems: request.trial ?? null,
       budget: request.budget ?? {},

@@ -17,9 +17,16 @@ import { retryIfPassing } from './refuse-control.ts';
 
 const ROWS_PER_STEP = 10_000;
 
-/** When this resolves, the job is gone for all readers. `removeRemains` deletes the rest. */
-export async function deleteJob(context: EngineContext, jobId: string): Promise<void> {
-  const { db, settings } = context;
+/**
+ * When this resolves, the job is gone for all readers. `removeRemains` deletes the rest. A job that finished less than
+ * `keptMs` ago is refused.
+ */
+export async function deleteJob(
+  context: EngineContext,
+  jobId: string,
+  { keptMs = context.settings.jobRetentionMinMs }: { keptMs?: number } = {},
+): Promise<void> {
+  const { db } = context;
   let tries = 0;
   try {
     await retryPassing(() => {
@@ -31,7 +38,7 @@ export async function deleteJob(context: EngineContext, jobId: string): Promise<
         const detail = { ownerId, pipeline, name, itemCount };
         // Recorded while the row exists, because the event names the owner of the job.
         await recordChange(tx, context, { jobId, kind: 'job.deleted', action: 'job.delete', detail });
-        if (!(await removeJobRow(tx, jobId, settings.jobRetentionMinMs))) throw new NotRemoved();
+        if (!(await removeJobRow(tx, jobId, keptMs))) throw new NotRemoved();
       });
     });
   } catch (error) {

@@ -1,9 +1,10 @@
 // The thread behind LeaseKeeper: renews every held lease after a third of its length, one statement per job.
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import pg from 'pg';
+import type pg from 'pg';
 import { renewLeases } from '../../engine/claims/renew-leases.ts';
 import { monotonicMs } from '../../platform/clock.ts';
+import { clientOf } from '../../platform/database-servers.ts';
 import type { FromKeeper, KeeperData, LeaseToKeep, ToKeeper } from './lease-keeper.ts';
 
 interface Held extends LeaseToKeep {
@@ -12,6 +13,7 @@ interface Held extends LeaseToKeep {
 }
 
 const { url, ticks, watchdogMs, checkMs, killWhenStuck } = workerData as KeeperData;
+const Client = clientOf(url);
 const counter = new Int32Array(ticks);
 const held = new Map<string, Held>();
 const port = parentPort!;
@@ -91,7 +93,7 @@ async function renew(jobId: string, leases: Held[]): Promise<void> {
 
 async function connection(leaseMs: number): Promise<pg.Client> {
   if (client) return client;
-  const opened = new pg.Client({
+  const opened = new Client({
     connectionString: url,
     application_name: 'rowmill lease keeper',
     connectionTimeoutMillis: Math.ceil(leaseMs / 3),

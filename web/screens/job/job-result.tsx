@@ -88,6 +88,11 @@ function Circumstances({ job }: { job: Job }) {
           Finished <RelativeTime at={job.finishedAt} />
         </span>
       )}
+      {job.retention.expiresAt !== null && (
+        <span>
+          Deleted <RelativeTime at={job.retention.expiresAt} />
+        </span>
+      )}
       {job.generation > 1 && <span>{formatCount(job.generation)} runs</span>}
       {rejected > 0 && (
         <Link

@@ -1,6 +1,7 @@
 // Edits the quota of an owner.
 import type { z } from 'zod';
 import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
+import { MAX_KEEP_DAYS } from '../../../src/core/jobs/retention.ts';
 import {
   MAX_OWNER_BUDGET,
   MAX_OWNER_LIMIT,
@@ -27,6 +28,7 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         weight: Number(textIn(form, 'weight')),
         maxRunningJobs: limitIn(form, 'maxRunningJobs'),
         maxInFlight: limitIn(form, 'maxInFlight'),
+        keepDays: limitIn(form, 'keepDays'),
         budgetTotal: limitIn(form, 'budgetTotal'),
         budgetPerDay: limitIn(form, 'budgetPerDay'),
       }),
@@ -79,6 +81,16 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         step={1}
         defaultValue={owner?.maxInFlight ?? ''}
         hint="Leave empty for no limit. Counts active calls across all workers."
+      />
+      <TextField
+        label="Days to keep jobs"
+        name="keepDays"
+        type="number"
+        min={0}
+        max={MAX_KEEP_DAYS}
+        step={1}
+        defaultValue={owner?.keepDays ?? ''}
+        hint="After they have finished. 0 keeps them for ever. Empty: the pipeline or the server decides."
       />
       <TextField
         label="Budget"

@@ -45,11 +45,12 @@ export function OwnersTab() {
               'Share of workers',
               'Max jobs',
               'Max rows',
+              'Keep jobs',
               'Active jobs',
               'Assigned rows',
               '',
             ]}
-            numbers={[1, 2, 3, 4, 5]}
+            numbers={[1, 2, 3, 4, 5, 6]}
           >
             {listed.map((owner) => (
               <tr key={owner.ownerId} className={rowClass}>
@@ -59,6 +60,7 @@ export function OwnersTab() {
                 <td className={numberClass}>{formatCount(owner.weight)}</td>
                 <td className={numberClass}>{limitText(owner.maxRunningJobs)}</td>
                 <td className={numberClass}>{limitText(owner.maxInFlight)}</td>
+                <td className={numberClass}>{keepText(owner.keepDays ?? null)}</td>
                 <td className={`${numberClass} text-muted`}>{formatCount(owner.openJobs)}</td>
                 <td className={`${numberClass} text-muted`}>{formatCount(owner.itemsInFlight)}</td>
                 <td className={`${cellClass} text-right`}>
@@ -79,4 +81,9 @@ export function OwnersTab() {
 
 function limitText(limit: number | null): string {
   return limit === null ? 'No limit' : formatCount(limit);
+}
+
+function keepText(days: number | null): string {
+  if (days === null) return 'Default';
+  return days === 0 ? 'For ever' : `${formatCount(days)} d`;
 }

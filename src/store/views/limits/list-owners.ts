@@ -20,7 +20,7 @@ const LIST_OWNERS: Statement = {
       group by j.owner_id
     )
     select coalesce(o.owner_id, w.owner_id) as "ownerId", coalesce(w.weight, 1) as weight, w.max_running_jobs as "maxRunningJobs",
-      w.max_in_flight as "maxInFlight", w.budget_total as "budgetTotal", w.budget_per_day as "budgetPerDay",
+      w.max_in_flight as "maxInFlight", w.budget_total as "budgetTotal", w.budget_per_day as "budgetPerDay", w.keep_days as "keepDays",
       coalesce(o.jobs, 0)::int as jobs, coalesce(o.running, 0)::int as running,
       coalesce(o.waiting, 0) as waiting, coalesce(o.leased, 0) as leased
     from open o
