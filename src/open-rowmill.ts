@@ -128,6 +128,7 @@ export class Rowmill {
       pipeline: pipeline.name,
       pipelineVersion: pipeline.version,
       phases: pipeline.phases.map((phase) => phase.name),
+      costUnit: pipeline.costUnit,
       ...((options.outputs ?? pipeline.outputs) ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
     });
   }

@@ -89,6 +89,8 @@ export const itemDetail = item
     ),
     /** Index of its first phase. Emitted rows of other kinds start later than the first phase of the pipeline. */
     startPhase: z.number(),
+    /** Unit of its costs; null if unknown. */
+    costUnit: z.string().nullable(),
     parent: z.object({ seq: z.number(), depth: z.number() }).nullable(),
     children: z.array(z.object({ seq: z.number(), summary: z.string().nullable(), status: rowStatus })),
     childCount: z.number(),
@@ -99,6 +101,8 @@ export const itemTrace = z
   .object({
     seq: z.number(),
     row: z.number(),
+    /** Unit of the costs; null if unknown. */
+    costUnit: z.string().nullable(),
     /** The newest 200 attempts, in their order. */
     attempts: z.array(
       z.object({
@@ -358,6 +362,8 @@ export const itemRoutes = defineRoutes({
          */
         from: time,
         to: time,
+        /** Unit of the costs; null if unknown. */
+        costUnit: z.string().nullable(),
         points: z.array(
           z.object({
             at: time,
@@ -420,6 +426,8 @@ export const itemRoutes = defineRoutes({
       schema: pageOf(comparedRow).extend({
         from: z.number(),
         to: z.number(),
+        /** Unit of the costs; null if unknown. */
+        costUnit: z.string().nullable(),
         /** Totals of all rows with a newer result, whatever `change` is. Null on later pages. */
         totals: z
           .object({

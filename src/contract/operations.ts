@@ -22,6 +22,8 @@ export const pipeline = z
     resources: z.array(z.string()),
     /** Calls have a cost, so a budget can be set. */
     paid: z.boolean(),
+    /** Unit of its costs: a currency code, `tokens` or another word; null if it declares none. */
+    costUnit: z.string().nullable(),
   })
   .meta({ id: 'Pipeline' });
 

@@ -186,6 +186,7 @@ async function submitBlob(
     pipeline: pipeline.name,
     pipelineVersion: pipeline.version,
     phases: pipeline.phases.map((phase) => phase.name),
+    costUnit: pipeline.costUnit,
     name: options.name ?? file.name,
     params,
     ...(options.ownerId !== undefined && { ownerId: options.ownerId }),

@@ -35,6 +35,7 @@ export function checkDefinition(definition: PipelineDefinition): void {
       `expected the strategies of pipeline ${name} to differ, got ${strategies.join(', ')}`,
     );
   checkOutputs(definition);
+  checkCostUnit(definition);
   checkPhases(definition);
   checkCallbacks(definition);
 }
@@ -141,6 +142,21 @@ function checkOutputs({ name, outputs = [] }: PipelineDefinition): void {
   throw invalidPipeline(
     `expected the outputs of pipeline ${name} to be ${JOB_OUTPUTS.join(', ')}, got ${unknown}`,
   );
+}
+
+function checkCostUnit({ name, costUnit }: PipelineDefinition): void {
+  if (costUnit === undefined) return;
+  const isWord = typeof costUnit === 'string' && /^\p{L}[\p{L}\d ._-]{0,19}$/u.test(costUnit);
+  if (!isWord)
+    throw invalidPipeline(
+      `expected costUnit of pipeline ${name} to be a currency code, tokens or a word of up to 20 characters, got ${JSON.stringify(costUnit)}`,
+      "Write costUnit: 'EUR', costUnit: 'tokens' or costUnit: 'credits'.",
+    );
+  if (/^[A-Z]{3}$/.test(costUnit) && !Intl.supportedValuesOf('currency').includes(costUnit))
+    throw invalidPipeline(
+      `expected costUnit of pipeline ${name} to be an ISO currency code such as EUR, got ${costUnit}`,
+      'Write a unit that is not a currency in lower case.',
+    );
 }
 
 function checkPhases(definition: PipelineDefinition): void {

@@ -25,6 +25,7 @@ const PIPELINE_KEYS = keysOf<PipelineDefinition>({
   resources: true,
   counters: true,
   outputs: true,
+  costUnit: true,
   phases: true,
   onDone: true,
   onItemError: true,

@@ -163,6 +163,7 @@ export function definePipeline(definition: PipelineDefinition): Pipeline {
     resources: definition.resources ?? {},
     counters: definition.counters ?? [],
     outputs,
+    costUnit: definition.costUnit ?? null,
     phases: phases as Phase[],
     callbacks: callbacksOf(definition as PipelineCallbacks),
   });

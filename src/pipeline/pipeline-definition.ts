@@ -146,6 +146,11 @@ export interface PipelineOptions<
   result?: Merge;
   /** Formats of the result files of a finished job. Default: the format of its input, or CSV if it had no file. */
   outputs?: readonly JobOutput[];
+  /**
+   * Unit of its costs, shown beside every amount: an ISO currency code such as `EUR`, `tokens`, or another short word.
+   * A job keeps the unit that it was created with.
+   */
+  costUnit?: string;
 }
 
 /** A definition before it is checked. */

@@ -41,6 +41,8 @@ export interface Pipeline<Row = unknown, Params = unknown, Result = unknown> {
   readonly resources: Readonly<Record<string, DeclaredLimits>>;
   readonly counters: readonly Counter[];
   readonly outputs: readonly JobOutput[] | undefined;
+  /** Unit of its costs; null if it declares none. */
+  readonly costUnit: string | null;
   readonly phases: readonly Phase[];
   readonly callbacks: PipelineCallbacks;
 }

@@ -22,6 +22,7 @@ export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSch
     outputs: outputs ? [...outputs] : null,
     resources: Object.keys(resources),
     paid: phases.some((phase) => phase.cost !== undefined),
+    costUnit: pipeline.costUnit,
   };
 }
 

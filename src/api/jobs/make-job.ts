@@ -197,6 +197,7 @@ async function fromItems(
     pipeline: pipeline.name,
     pipelineVersion: pipeline.version,
     phases: pipeline.phases.map((phase) => phase.name),
+    costUnit: pipeline.costUnit,
     ownerId: chooseOwner(request.actor, body.ownerId),
     withinQuota: true,
     ...((body.outputs ?? pipeline.outputs) && { outputs: body.outputs ?? pipeline.outputs! }),

@@ -35,6 +35,7 @@ const LISTED_KEYS = [
   'sealed',
   'counts',
   'cost',
+  'costUnit',
   'pausedBecause',
   'createdAt',
   'startedAt',
@@ -111,6 +112,7 @@ const SUMMARY_KEYS = [
   'phases',
   'timings',
   'cost',
+  'costUnit',
   'files',
   'diff',
   'createdAt',
@@ -165,6 +167,7 @@ export interface PortCompareRequest {
 export interface ShownComparison {
   from: number;
   to: number;
+  costUnit: string | null;
   totals: Answered<Routes['compareRuns']>['totals'];
   items: z.infer<typeof comparedRow>[];
   /** More rows differ. */

@@ -23,6 +23,8 @@ export interface CreateJobRequest {
   /** Null: any version may run it. */
   pipelineVersion?: string | null;
   phases: string[];
+  /** Unit of its costs; null or left out: unknown. */
+  costUnit?: string | null;
   ownerId?: string;
   name?: string;
   params?: unknown;
@@ -95,6 +97,7 @@ export async function createJob(
       trialItems: request.trial ?? null,
       budget: request.budget ?? {},
       fingerprint: request.fingerprint ?? null,
+      costUnit: request.costUnit ?? null,
     });
     if (!isNew) return false;
     await refuseWhileRemoved(tx, jobId);
