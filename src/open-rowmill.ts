@@ -129,6 +129,7 @@ export class Rowmill {
       pipelineVersion: pipeline.version,
       pipelineKeepDays: pipeline.keepDays,
       phases: pipeline.phases.map((phase) => phase.name),
+      costUnit: pipeline.costUnit,
       ...((options.outputs ?? pipeline.outputs) ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
     });
   }

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { itemTrace } from '../contract/traces.ts';
 import type { jobLogLine } from '../contract/logs.ts';
 import type { LineLevel } from '../core/items/log-lines.ts';
-import { amount } from '../core/limits/budget-control.ts';
+import { formatCost } from '../core/limits/format-cost.ts';
 import { printable } from './progress-lines.ts';
 import { describeMs } from './try/trace-lines.ts';
 
@@ -34,7 +34,7 @@ export function lineText(
   return `${isOfRow ? '  ' : ''}${time}  ${level.padEnd(5)}${where}${printable(message)}${values}`;
 }
 
-export function attemptLine(attempt: Attempt): string {
+export function attemptLine(attempt: Attempt, costUnit: string | null): string {
   const { phaseName, phase, generation, durationMs, waitedMs, waitedFor, cost, strategy } = attempt;
   return [
     `${printable(phaseName ?? `phase ${phase}`)}, attempt ${attempt.attempt}${generation > 1 ? `, run ${generation}` : ''}: ${attempt.outcome}`,
@@ -42,7 +42,7 @@ export function attemptLine(attempt: Attempt): string {
     ...(waitedMs === null || waitedFor === null
       ? []
       : [`waited ${describeMs(waitedMs)} for ${WAITED_FOR[waitedFor]}`]),
-    ...(cost === null ? [] : [`cost ${amount(cost)}`]),
+    ...(cost === null ? [] : [`cost ${formatCost(cost, costUnit)}`]),
     ...(strategy === null ? [] : [`strategy ${printable(strategy)}`]),
   ].join(', ');
 }

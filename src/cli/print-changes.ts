@@ -27,6 +27,6 @@ export async function printChanges(
 }
 
 export function progressOf(job: ShownJob) {
-  const { jobId, state, generation, itemCount, sealed, counts, cost } = job;
-  return { jobId, state, generation, itemCount, sealed, counts, cost };
+  const { jobId, state, generation, itemCount, sealed, counts, cost, costUnit } = job;
+  return { jobId, state, generation, itemCount, sealed, counts, cost, costUnit };
 }

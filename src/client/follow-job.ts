@@ -49,7 +49,7 @@ export async function* followJob(
 /** The progress of a job that was read, as an event would carry it. */
 function progressOf(job: Awaited<ReturnType<RouteMethods['getJob']>>): ProgressEvent {
   const { jobId, state, generation, itemCount, counts, unfinished, perSecond, rateWindowMs } = job;
-  const { eta, etaUnknownBecause, cost, workers } = job;
+  const { eta, etaUnknownBecause, cost, costUnit, workers } = job;
   return {
     jobId,
     state,
@@ -62,6 +62,7 @@ function progressOf(job: Awaited<ReturnType<RouteMethods['getJob']>>): ProgressE
     eta,
     etaUnknownBecause,
     cost,
+    costUnit,
     workers,
   };
 }

@@ -52,6 +52,7 @@ export const progressEvent = z
     eta,
     etaUnknownBecause: z.string().nullable(),
     cost: z.number(),
+    costUnit: z.string().nullable(),
     workers: z.number(),
   })
   .meta({ id: 'ProgressEvent' });

@@ -23,6 +23,9 @@ import {
   time,
 } from './values.ts';
 
+/** Currency code, `tokens` or another word; null if the pipeline declares none. */
+const costUnit = z.string().nullable();
+
 export const column = z.object({ key: z.string(), header: z.string() });
 
 const counts = z.object({
@@ -53,6 +56,7 @@ export const listedJob = z
     perSecond: z.number(),
     rateWindowMs: z.number(),
     cost: z.number(),
+    costUnit,
     pausedBecause: z.string().nullable(),
     /** Why no running worker can process the job. */
     blockedBecause: z.string().nullable(),
@@ -148,6 +152,7 @@ export const summary = z
     phases: z.array(z.looseObject({})),
     timings: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
     cost: z.number(),
+    costUnit,
     files: z.array(z.looseObject({})),
     diff: z.looseObject({}).nullable(),
     createdAt: time,

@@ -36,6 +36,8 @@ export const pipeline = z
     paid: z.boolean(),
     /** Days that finished jobs are kept, 0 for ever; null: the owner or the setting decides. */
     keepDays: z.number().nullable(),
+    /** Unit of its costs: a currency code, `tokens` or another word; null if it declares none. */
+    costUnit: z.string().nullable(),
   })
   .meta({ id: 'Pipeline' });
 

@@ -69,6 +69,8 @@ export const runRoutes = defineRoutes({
          */
         from: time,
         to: time,
+        /** Unit of the costs; null if unknown. */
+        costUnit: z.string().nullable(),
         points: z.array(
           z.object({
             at: time,
@@ -131,6 +133,8 @@ export const runRoutes = defineRoutes({
       schema: pageOf(comparedRow).extend({
         from: z.number(),
         to: z.number(),
+        /** Unit of the costs; null if unknown. */
+        costUnit: z.string().nullable(),
         /** Totals of all rows with a newer result, whatever `change` is. Null on later pages. */
         totals: z
           .object({

@@ -187,6 +187,7 @@ async function submitBlob(
     pipelineVersion: pipeline.version,
     pipelineKeepDays: pipeline.keepDays,
     phases: pipeline.phases.map((phase) => phase.name),
+    costUnit: pipeline.costUnit,
     name: options.name ?? file.name,
     params,
     ...(options.ownerId !== undefined && { ownerId: options.ownerId }),

@@ -37,6 +37,7 @@ export function checkDefinition(definition: PipelineDefinition): void {
     );
   checkOutputs(definition);
   checkKeepDays(definition);
+  checkCostUnit(definition);
   checkPhases(definition);
   checkCallbacks(definition);
 }
@@ -151,6 +152,21 @@ function checkKeepDays({ name, keepDays }: PipelineDefinition): void {
     `expected keepDays of pipeline ${name} to be a whole number of days from 0 to ${MAX_KEEP_DAYS}, got ${JSON.stringify(keepDays)}`,
     'Use 0 to keep its jobs for ever.',
   );
+}
+
+function checkCostUnit({ name, costUnit }: PipelineDefinition): void {
+  if (costUnit === undefined) return;
+  const isWord = typeof costUnit === 'string' && /^\p{L}[\p{L}\d ._-]{0,19}$/u.test(costUnit);
+  if (!isWord)
+    throw invalidPipeline(
+      `expected costUnit of pipeline ${name} to be a currency code, tokens or a word of up to 20 characters, got ${JSON.stringify(costUnit)}`,
+      "Write costUnit: 'EUR', costUnit: 'tokens' or costUnit: 'credits'.",
+    );
+  if (/^[A-Z]{3}$/.test(costUnit) && !Intl.supportedValuesOf('currency').includes(costUnit))
+    throw invalidPipeline(
+      `expected costUnit of pipeline ${name} to be an ISO currency code such as EUR, got ${costUnit}`,
+      'Write a unit that is not a currency in lower case.',
+    );
 }
 
 function checkPhases(definition: PipelineDefinition): void {

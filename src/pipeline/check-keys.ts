@@ -26,6 +26,7 @@ const PIPELINE_KEYS = keysOf<PipelineDefinition>({
   counters: true,
   outputs: true,
   keepDays: true,
+  costUnit: true,
   phases: true,
   onDone: true,
   onItemError: true,

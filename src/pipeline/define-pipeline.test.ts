@@ -13,6 +13,11 @@ describe('a definition', () => {
       unstorable: 'fail',
       phases: [{ name: 'first', concurrency: 3 }],
     });
+    for (const costUnit of ['EUR', 'tokens', 'API calls'])
+      expect(definePipeline({ name: 'p', costUnit, phases: [{ name: 'first', run }] })).toMatchObject({
+        costUnit,
+      });
+    expect(pipeline.costUnit).toBeNull();
     expect(Object.isFrozen(pipeline)).toBe(true);
     expect(isPipeline(pipeline)).toBe(true);
   });
@@ -44,6 +49,18 @@ describe('an invalid definition', () => {
     [
       { name: 'p', input: null, phases: [first] },
       'expected the input of pipeline p to be a Standard Schema such as z.object(…), got null',
+    ],
+    [
+      { name: 'p', costUnit: '€', phases: [first] },
+      'expected costUnit of pipeline p to be a currency code, tokens or a word of up to 20 characters, got "€"',
+    ],
+    [
+      { name: 'p', costUnit: 5, phases: [first] },
+      'expected costUnit of pipeline p to be a currency code, tokens or a word of up to 20 characters, got 5',
+    ],
+    [
+      { name: 'p', costUnit: 'EUX', phases: [first] },
+      'expected costUnit of pipeline p to be an ISO currency code such as EUR, got EUX',
     ],
     [undefined, 'expected a pipeline definition, got undefined'],
     [{ name: 'p' }, 'expected pipeline p to have at least one phase, got undefined'],

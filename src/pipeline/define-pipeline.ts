@@ -164,6 +164,7 @@ export function definePipeline(definition: PipelineDefinition): Pipeline {
     counters: definition.counters ?? [],
     keepDays: definition.keepDays ?? null,
     outputs,
+    costUnit: definition.costUnit ?? null,
     phases: phases as Phase[],
     callbacks: callbacksOf(definition as PipelineCallbacks),
   });

@@ -148,6 +148,11 @@ export interface PipelineOptions<
   outputs?: readonly JobOutput[];
   /** Days after which a finished job is deleted; 0 keeps it for ever. Default: the setting jobKeepDays. */
   keepDays?: number;
+  /**
+   * Unit of its costs, shown beside every amount: an ISO currency code such as `EUR`, `tokens`, or another short word.
+   * A job keeps the unit that it was created with.
+   */
+  costUnit?: string;
 }
 
 /** A definition before it is checked. */

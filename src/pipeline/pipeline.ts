@@ -43,6 +43,8 @@ export interface Pipeline<Row = unknown, Params = unknown, Result = unknown> {
   /** Days that finished jobs are kept; 0 for ever, null for the owner's or the setting's decision. */
   readonly keepDays: number | null;
   readonly outputs: readonly JobOutput[] | undefined;
+  /** Unit of its costs; null if it declares none. */
+  readonly costUnit: string | null;
   readonly phases: readonly Phase[];
   readonly callbacks: PipelineCallbacks;
 }

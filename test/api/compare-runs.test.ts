@@ -17,6 +17,7 @@ const database = useTestDatabase();
 let version = 1;
 const pipeline = definePipeline({
   name: 'prices',
+  costUnit: 'EUR',
   phases: [
     {
       name: 'price',
@@ -91,6 +92,7 @@ test('rows are listed by kind of change, with the cells that differ and their co
   });
   expect(bySeq.get(20)).toMatchObject({ change: 'added', before: null });
   expect(bySeq.has(4)).toBe(false);
+  expect(body.costUnit).toBe('EUR');
   expect(body.totals).toMatchObject({
     rows: { fixed: 4, newlyFailed: 4, changed: 8, added: 1, same: 4 },
     costBefore: 20,

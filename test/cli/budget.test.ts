@@ -16,7 +16,7 @@ beforeAll(() => {
   writeFileSync(
     join(folder, 'pipeline.ts'),
     `import { definePipeline } from '${library}';
-     export const paid = definePipeline({ name: 'paid', phases: [{ name: 'only', cost: 0.5, run: (row) => row }] });`,
+     export const paid = definePipeline({ name: 'paid', costUnit: 'EUR', phases: [{ name: 'only', cost: 0.5, run: (row) => row }] });`,
   );
   writeFileSync(join(folder, 'rows.csv'), `n\n${Array.from({ length: 20 }, (_, n) => `${n}\n`).join('')}`);
 });
@@ -55,7 +55,7 @@ test('a job that reaches its budget exits with code 4 and prints a command that 
     '10',
   ]);
   expect((await rowmill(...command!)).code).toBe(0);
-  expect((await rowmill('status', jobId)).stdout).toContain('cost 10, ');
+  expect((await rowmill('status', jobId)).stdout).toContain('cost €10.00, ');
   expect(readFileSync(join(folder, 'all results.csv'), 'utf8').trim().split('\n')).toHaveLength(21);
 });
 
@@ -73,9 +73,9 @@ test('resume refuses a job without budget, and notes that no worker is running',
   const jobId = idIn(first.stderr);
   const { stdout } = await rowmill('status', jobId);
   expect(stdout).toContain('  Paused: budget of 4 reached: 4 spent');
-  expect(stdout).toContain('  Cost: 4');
-  expect(stdout).toContain('  Budget of the job: 4, 4 spent');
-  expect(stdout).toContain('  Budget per row: 1');
+  expect(stdout).toContain('  Cost: €4.00');
+  expect(stdout).toContain('  Budget of the job: €4.00, €4.00 spent');
+  expect(stdout).toContain('  Budget per row: €1.00');
   const refused = await rowmill('run', 'pipeline.ts', '--resume', jobId);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`cannot resume job ${jobId}: budget of 4 reached`);

@@ -25,6 +25,7 @@ export function exampleListedJob(change: Partial<z.infer<typeof listedJob>> = {}
     perSecond: 2,
     rateWindowMs: 60_000,
     cost: 0,
+    costUnit: null,
     pausedBecause: null,
     blockedBecause: null,
     lastError: null,

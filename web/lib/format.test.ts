@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
   formatBytes,
-  formatCost,
   formatCount,
   formatDuration,
   formatPercent,
@@ -66,23 +65,13 @@ test('marks of an axis have one unit', () => {
   expect([0, 0.5, 1].map((rate) => formatRate(rate, 1))).toEqual(['0/s', '0.5/s', '1.0/s']);
 });
 
-test.each([
-  [25, '25'],
-  [8.8, '8.80'],
-  [1234.567, '1,234.57'],
-  [0.00234, '0.0023'],
-])('an amount of %d is %s', (amount, text) => expect(formatCost(amount)).toBe(text));
-
 test('numbers are written as the formatter of the browser writes them', () => {
   const whole = new Intl.NumberFormat('en-US');
   const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
-  const paid = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
   const counts = [
     0, 7, 999, 1000, 1049, 1050, 1250, 9999, 10_000, 99_949, 99_950, 999_949, 999_950, 1_000_000,
   ];
   counts.push(1_250_000, 123_456_789, 999_999_999, 1_000_000_000, 7_654_321_987_654, -1, -1250, -999_950);
   expect(counts.map(formatCount)).toEqual(counts.map((count) => whole.format(count)));
   expect(counts.map(formatShort)).toEqual(counts.map((count) => short.format(count)));
-  const amounts = [1.005, 1.5, 2.675, 12.345, 999.995, 1234.5, 1_234_567.891, -1.005, -1234.567];
-  expect(amounts.map(formatCost)).toEqual(amounts.map((amount) => paid.format(amount)));
 });

@@ -107,14 +107,3 @@ export function formatRate(perSecond: number, unitOf = perSecond): string {
   if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
   return `${(perSecond * 3600).toFixed(1)}/h`;
 }
-
-/** A cost in the unit of the pipeline. Amounts below one keep two significant digits. */
-export function formatCost(amount: number): string {
-  if (amount === 0) return '0';
-  if (Math.abs(amount) >= 1) {
-    if (Number.isInteger(amount)) return formatCount(amount);
-    const [whole, cents] = roundedTo(amount, 2).toFixed(2).split('.');
-    return `${formatCount(Number(whole))}.${cents}`;
-  }
-  return String(Number(amount.toPrecision(2)));
-}

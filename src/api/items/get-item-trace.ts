@@ -16,5 +16,5 @@ export const getItemTrace: Handler<typeof traceRoutes.getItemTrace> = async (
     readItemTrace(reads, job.jobId, seq),
   ]);
   if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${rowNumber(seq)}`);
-  return showTrace(seq, attempts, job.phases);
+  return showTrace(seq, attempts, job);
 };

@@ -36,6 +36,7 @@ export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params:
     lockedBy: item.locked_by,
     summary: item.summary,
     startPhase: item.start_phase,
+    costUnit: job.costUnit,
     originalInput: asJson(item.original_input),
     edits: history.edits.map(({ generation: since, input, editedAt }) => ({
       generation: since,

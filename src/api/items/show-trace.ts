@@ -3,17 +3,18 @@ import type { z } from 'zod';
 import type { itemTrace } from '../../contract/traces.ts';
 import { rowNumber } from '../../contract/row-number.ts';
 import type { TracedAttempt } from '../../store/views/items/read-item-trace.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
 
-/** `phases`: names of the phases of the job. */
 export function showTrace(
   seq: number,
   attempts: readonly TracedAttempt[],
-  phases: readonly string[],
+  { phases, costUnit }: Pick<Job, 'phases' | 'costUnit'>,
 ): z.infer<typeof itemTrace> {
   return {
     seq,
     row: rowNumber(seq),
+    costUnit,
     attempts: attempts.map(({ queuedMs, queuedFor, ...attempt }, at) => ({
       ...attempt,
       phaseName: phases[attempt.phase] ?? null,

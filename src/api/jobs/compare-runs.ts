@@ -19,6 +19,7 @@ import {
   compareRuns,
   compareTotals,
 } from '../../store/views/jobs/compare-runs.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
 import type { Handler } from '../requests/handler.ts';
 import { asJson } from '../requests/wire-values.ts';
 
@@ -47,7 +48,7 @@ export interface CompareRequest {
 /** Also for the command line on a database. */
 export async function compareRunsOf(
   db: Executor,
-  { jobId, generation, itemCount }: { jobId: string; generation: number; itemCount: number },
+  { jobId, generation, itemCount, costUnit }: Pick<Job, 'jobId' | 'generation' | 'itemCount' | 'costUnit'>,
   { changes = DEFAULT_CHANGES, limit, cursor, ...runs }: CompareRequest,
 ) {
   const { from, to } = checkedRuns(runs, generation);
@@ -80,6 +81,7 @@ export async function compareRunsOf(
   return {
     from,
     to,
+    costUnit,
     items,
     next: next < itemCount ? encodeCursor(kind, [next]) : null,
     totals: cursor === undefined ? await totalsOf(db, base, itemCount) : null,

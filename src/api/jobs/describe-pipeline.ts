@@ -23,6 +23,7 @@ export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSch
     resources: Object.keys(resources),
     keepDays,
     paid: phases.some((phase) => phase.cost !== undefined),
+    costUnit: pipeline.costUnit,
   };
 }
 

@@ -42,7 +42,8 @@ export const getTimeline: Handler<typeof runRoutes.getTimeline> = async (
     return toPoint(byTime.get(atMs) ?? { atMs, ...NOTHING });
   });
   const from = new Date(Math.max(beginMs, fromMs)).toISOString();
-  return { stepMs, from, to: new Date(Math.min(endMs, toMs)).toISOString(), points };
+  const to = new Date(Math.min(endMs, toMs)).toISOString();
+  return { stepMs, from, to, costUnit: job.costUnit, points };
 };
 
 function toPoint({ atMs, handlerMs, ...step }: TimelineStep) {

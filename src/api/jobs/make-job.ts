@@ -198,6 +198,7 @@ async function fromItems(
     pipelineVersion: pipeline.version,
     pipelineKeepDays: pipeline.keepDays,
     phases: pipeline.phases.map((phase) => phase.name),
+    costUnit: pipeline.costUnit,
     ownerId: chooseOwner(request.actor, body.ownerId),
     withinQuota: true,
     ...((body.outputs ?? pipeline.outputs) && { outputs: body.outputs ?? pipeline.outputs! }),

@@ -67,6 +67,7 @@ function toListedJob(
     counts,
     ...recentRate(job.lastMinute, job.runningMs),
     cost: job.cost,
+    costUnit: job.costUnit,
     pausedBecause: job.pausedBecause,
     blockedBecause: blocked,
     lastError: job.lastError,

@@ -66,6 +66,7 @@ export function showLiveProgress(live: LiveProgress): ProgressEvent & { counts: 
     ...rate,
     ...etaOf(live, rate.rateWindowMs),
     cost: sum('cost'),
+    costUnit: live.costUnit,
     workers,
   };
 }

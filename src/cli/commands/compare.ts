@@ -1,5 +1,5 @@
 // rowmill compare <job>: results of two runs side by side, cell by cell.
-import { amount } from '../../core/limits/budget-control.ts';
+import { formatCost } from '../../core/limits/format-cost.ts';
 import { ROW_CHANGES, type RowChange } from '../../core/jobs/run-comparison.ts';
 import { rows } from '../describe-stop.ts';
 import { formatCount, statusLabel } from '../progress-lines.ts';
@@ -41,14 +41,15 @@ export async function printComparison(prefix: string, options: CompareOptions): 
 }
 
 function* comparisonLines(compared: ShownComparison): Generator<string> {
-  const { from, to, totals, items } = compared;
+  const { from, to, totals, items, costUnit } = compared;
   if (totals) {
     const counts = ROW_CHANGES.map((change) => `${formatCount(totals.rows[change] ?? 0)} ${WORDS[change]}`);
     const part = totals.isComplete ? '' : ` (first ${rows(totals.upToSeq)} of the job)`;
     yield `Run ${from} and run ${to}: ${counts.join(', ')}${part}`;
     const { costBefore, costAfter, handlerMsBefore, handlerMsAfter } = totals;
     const facts = [];
-    if (costBefore > 0 || costAfter > 0) facts.push(`Cost ${amount(costBefore)}, then ${amount(costAfter)}`);
+    if (costBefore > 0 || costAfter > 0)
+      facts.push(`Cost ${formatCost(costBefore, costUnit)}, then ${formatCost(costAfter, costUnit)}`);
     if (handlerMsBefore !== null && handlerMsAfter !== null)
       facts.push(`average call ${milliseconds(handlerMsBefore)}, then ${milliseconds(handlerMsAfter)}`);
     if (facts.length > 0) yield facts.join('; ');

@@ -52,9 +52,9 @@ async function showRow(
   { level = 'info', json = false }: LogsOptions,
 ): Promise<number> {
   if (row > itemCount) throw noSuchRow(jobId, row, itemCount);
-  const { attempts } = await port.trace(jobId, row - 1);
+  const { attempts, costUnit } = await port.trace(jobId, row - 1);
   for (const attempt of attempts) {
-    if (!json) console.log(attemptLine(attempt));
+    if (!json) console.log(attemptLine(attempt, costUnit));
     for (const line of linesOfAttempt(row - 1, attempt, level)) print(line, json, true);
     if (!json) for (const fetched of attempt.fetches) console.log(fetchLine(fetched));
     const thrown = thrownLine(attempt);

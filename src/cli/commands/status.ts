@@ -1,6 +1,5 @@
 // rowmill jobs show: shows one job in detail. Its former name `rowmill status` also lists recent jobs.
-
-import { amount } from '../../core/limits/budget-control.ts';
+import { formatCost } from '../../core/limits/format-cost.ts';
 import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
 import type { OutputFile } from '../../core/files/output-format.ts';
@@ -98,9 +97,9 @@ function* describeWhole(
   if (job.slowSummary) yield `  ${printable(job.slowSummary)}`;
   if (job.slowBecause) yield `  Details: ${printable(job.slowBecause)}`;
   if (job.pausedBecause) yield `  Paused: ${printable(job.pausedBecause)}`;
-  if (job.cost > 0) yield `  Cost: ${amount(job.cost)}`;
-  yield* (job.budgets as unknown as BudgetStatus[]).map(describeBudget);
-  if (job.budget.perItem !== null) yield `  Budget per row: ${amount(job.budget.perItem)}`;
+  if (job.cost > 0) yield `  Cost: ${formatCost(job.cost, job.costUnit)}`;
+  yield* (job.budgets as unknown as BudgetStatus[]).map((budget) => describeBudget(budget, job.costUnit));
+  if (job.budget.perItem !== null) yield `  Budget per row: ${formatCost(job.budget.perItem, job.costUnit)}`;
   if (job.lastError) yield `  Error: ${printable(job.lastError)}`;
   if (job.source) {
     const detected = job.source.detected as unknown as DetectedFormat;
@@ -111,7 +110,8 @@ function* describeWhole(
   const leftOut = describeLeftOut(job.ingestReport as Partial<IngestReport>);
   if (leftOut) yield `  ${leftOut}`;
   if (summary?.diff) yield `  ${describeDiff(summary.diff as unknown as GenerationDiff)}`;
-  for (const phase of (summary?.phases ?? []) as unknown as PhaseSummary[]) yield describePhase(phase);
+  for (const phase of (summary?.phases ?? []) as unknown as PhaseSummary[])
+    yield describePhase(phase, job.costUnit);
   for (const file of (summary?.files ?? []) as unknown as OutputFile[]) {
     const rowCount = file.rows === null ? '' : `${rows(file.rows)}, `;
     yield `  Output ${file.name}: ${rowCount}${formatCount(file.bytes)} bytes${file.key ? `, ${file.key}` : ''}`;
@@ -133,7 +133,12 @@ function expected({ low, high, basis }: NonNullable<ShownJob['eta']>): string {
   return `${range} (${printable(basis)})`;
 }
 
-function describeBudget({ scope, max, spent, lost, reserved }: BudgetStatus): string {
+/** A budget of an owner has no unit: it may cover costs in several. */
+function describeBudget(
+  { scope, max, spent, lost, reserved }: BudgetStatus,
+  costUnit: string | null,
+): string {
+  const amount = (value: number): string => formatCost(value, scope === 'job' ? costUnit : null);
   const whose = scope === 'job' ? 'of the job' : scope === 'owner' ? 'of its owner' : 'of its owner per day';
   const parts = [`${amount(spent)} spent`];
   if (lost > 0) parts.push(`${amount(lost)} held by workers that disappeared`);
@@ -141,8 +146,8 @@ function describeBudget({ scope, max, spent, lost, reserved }: BudgetStatus): st
   return `  Budget ${whose}: ${amount(max)}, ${parts.join(', ')}`;
 }
 
-function describePhase(phase: PhaseSummary): string {
-  const cost = phase.cost > 0 ? `cost ${amount(phase.cost)}, ` : '';
+function describePhase(phase: PhaseSummary, costUnit: string | null): string {
+  const cost = phase.cost > 0 ? `cost ${formatCost(phase.cost, costUnit)}, ` : '';
   const counts = [
     ['done', phase.done],
     ['advanced', phase.advanced],

@@ -51,7 +51,7 @@ export async function tryOneRow(
         once,
         blobs: openBlobStore(settings.blobStore),
         crashed,
-        observer: json ? {} : printing(once),
+        observer: json ? {} : printing(pipeline.costUnit, once),
       }),
     );
     if (json) process.stdout.write(`${JSON.stringify(toJson(pipeline, row, trace))}\n`);
@@ -65,11 +65,11 @@ export async function tryOneRow(
   }
 }
 
-function printing(once: boolean): TryObserver {
+function printing(costUnit: string | null, once: boolean): TryObserver {
   return {
     started: (call) => console.log(`\n${startLine(call)}`),
     logged: (call, line) => console.log(logLine(call, line)),
-    ended: (call) => print(endLines(call, once)),
+    ended: (call) => print(endLines(call, costUnit, once)),
   };
 }
 

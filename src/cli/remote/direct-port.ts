@@ -82,8 +82,8 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     storedRow: (jobId, seq) => storedRow(rowmill, jobId, seq),
     async trace(jobId, seq) {
-      const { phases } = await rowmill.job(jobId);
-      return showTrace(seq, await readItemTrace(db, jobId, seq), phases);
+      const job = await rowmill.job(jobId);
+      return showTrace(seq, await readItemTrace(db, jobId, seq), job);
     },
     logs: async (jobId, request) => readLogs(db, await rowmill.job(jobId), request),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),

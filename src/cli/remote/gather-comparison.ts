@@ -10,12 +10,12 @@ export async function gatherComparison(
   limit: number,
   read: (cursor: string | undefined, limit: number) => Promise<Page>,
 ): Promise<ShownComparison> {
-  const { from, to, totals, items, next: first } = await read(undefined, Math.min(limit, MAX_PAGE));
+  const { from, to, costUnit, totals, items, next: first } = await read(undefined, Math.min(limit, MAX_PAGE));
   let next = first;
   while (next !== null && items.length < limit) {
     const page: Page = await read(next, Math.min(limit - items.length, MAX_PAGE));
     items.push(...page.items);
     next = page.next;
   }
-  return { from, to, totals, items, more: next !== null };
+  return { from, to, costUnit, totals, items, more: next !== null };
 }

@@ -38,6 +38,7 @@ const LISTED_KEYS = [
   'sealed',
   'counts',
   'cost',
+  'costUnit',
   'pausedBecause',
   'createdAt',
   'startedAt',
@@ -116,6 +117,7 @@ const SUMMARY_KEYS = [
   'phases',
   'timings',
   'cost',
+  'costUnit',
   'files',
   'diff',
   'createdAt',
@@ -170,6 +172,7 @@ export interface PortCompareRequest {
 export interface ShownComparison {
   from: number;
   to: number;
+  costUnit: string | null;
   totals: Answered<Routes['compareRuns']>['totals'];
   items: z.infer<typeof comparedRow>[];
   /** More rows differ. */

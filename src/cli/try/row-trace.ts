@@ -63,4 +63,6 @@ export interface RowTrace {
   waitedMs: number;
   /** Null: no call has a known cost. */
   cost: number | null;
+  /** Unit of the costs; null if the pipeline declares none. */
+  costUnit: string | null;
 }

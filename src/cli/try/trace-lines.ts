@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ThrownError } from '../../core/errors/thrown-error.ts';
 import type { FetchRecord } from '../../core/items/fetch-records.ts';
-import { amount } from '../../core/limits/budget-control.ts';
+import { formatCost } from '../../core/limits/format-cost.ts';
 import { MAX_CRASHES } from '../../core/retries/crash-policy.ts';
 import { printable } from '../progress-lines.ts';
 import type { RowOrigin } from './choose-row.ts';
@@ -42,8 +42,8 @@ export function logLine({ startedMs }: TracedCall, { atMs, level, message, field
   return `  ${`${atMs - startedMs} ms`.padStart(8)}  ${level.padEnd(5)}  ${printable(String(message))}${values}`;
 }
 
-export function* endLines(call: TracedCall, once: boolean): Generator<string> {
-  const cost = call.cost === null ? '' : `, cost ${amount(call.cost)}`;
+export function* endLines(call: TracedCall, costUnit: string | null, once: boolean): Generator<string> {
+  const cost = call.cost === null ? '' : `, cost ${formatCost(call.cost, costUnit)}`;
   const took = `${describeMs(call.handlerMs)}${cost}`;
   for (const fetched of call.fetches) yield fetchLine(fetched);
   if (call.errorClass === null) {
@@ -131,13 +131,14 @@ function nextStep(
   return `Rowmill does not retry ${errorClass} errors. The row gets the status ${status}.${why}`;
 }
 
-export function summaryLine({ status, phase, calls, totalMs, handlerMs, waitedMs, cost }: RowTrace): string {
+export function summaryLine(trace: RowTrace): string {
+  const { status, phase, calls, totalMs, handlerMs, waitedMs, cost, costUnit } = trace;
   const count = calls.length === 1 ? '1 call' : `${calls.length} calls`;
   const parts = [
     `${status} in phase ${printable(phase)}`,
     count,
     `${describeMs(totalMs)} (handlers ${describeMs(handlerMs)}, waits ${describeMs(waitedMs)})`,
-    ...(cost === null ? [] : [`cost ${amount(cost)}`]),
+    ...(cost === null ? [] : [`cost ${formatCost(cost, costUnit)}`]),
   ];
   return parts.join(', ');
 }

@@ -272,6 +272,7 @@ class RowTry {
       handlerMs: this.#calls.reduce((sum, call) => sum + call.handlerMs, 0),
       waitedMs: Math.round(this.#waitedMs),
       cost: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+      costUnit: this.#options.pipeline.costUnit,
     };
   }
 

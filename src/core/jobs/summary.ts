@@ -32,6 +32,8 @@ export interface Summary {
   timings: Record<string, string | number | null>;
   /** Cost of all calls whose outcome counted, over all generations. */
   cost: number;
+  /** Unit of these costs; null if unknown. */
+  costUnit: string | null;
   /** Cost of calls that were paid but whose outcome did not count. */
   fencedCost: number;
   files: OutputFile[];

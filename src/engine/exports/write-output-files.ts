@@ -104,7 +104,7 @@ async function* iterate(bytes: AsyncIterable<Buffer> | Buffer[]): AsyncGenerator
 }
 
 function summaryText(job: Job, ending: Ending, draft: SummaryDraft, files: OutputFile[]): string {
-  const { jobId, pipeline, name, source, ingestReport, inputChecksum } = job;
+  const { jobId, pipeline, name, source, ingestReport, inputChecksum, costUnit } = job;
   const { generation, state, diff } = ending;
   const input = source && {
     name: source.name,
@@ -120,6 +120,7 @@ function summaryText(job: Job, ending: Ending, draft: SummaryDraft, files: Outpu
     state,
     outcome: outcomeOf(state, draft.counts),
     ...draft,
+    costUnit,
     ...(diff && { diff }),
     input,
     ingest: ingestReport,

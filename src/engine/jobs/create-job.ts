@@ -25,6 +25,8 @@ export interface CreateJobRequest {
   /** Retention that the pipeline declares; null for none. */
   pipelineKeepDays?: number | null;
   phases: string[];
+  /** Unit of its costs; null or left out: unknown. */
+  costUnit?: string | null;
   ownerId?: string;
   name?: string;
   params?: unknown;
@@ -98,6 +100,7 @@ export async function createJob(
       trialItems: request.trial ?? null,
       budget: request.budget ?? {},
       fingerprint: request.fingerprint ?? null,
+      costUnit: request.costUnit ?? null,
     });
     if (!isNew) return false;
     await refuseWhileRemoved(tx, jobId);

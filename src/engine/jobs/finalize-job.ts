@@ -69,13 +69,13 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
       async (tx) => {
         const lagMs = await finishJobRow(tx, jobId, token, state, failure);
         if (lagMs === null) return null;
-        const counts = await insertSummary(tx, jobId, generation, state, files, diff);
+        const { counts, cost, costUnit } = await insertSummary(tx, jobId, generation, state, files, diff);
         const outcome = outcomeOf(state, counts);
         await recordChange(tx, context, {
           jobId,
           ...(failure === null
-            ? { kind: 'job.finished', detail: { outcome, counts } }
-            : { kind: 'job.failed', detail: { outcome, counts, reason: failure } }),
+            ? { kind: 'job.finished', detail: { outcome, counts, cost, costUnit } }
+            : { kind: 'job.failed', detail: { outcome, counts, cost, costUnit, reason: failure } }),
         });
         await insertCallbacks(tx, jobId);
         return { lagMs, outcome };

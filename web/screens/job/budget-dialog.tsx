@@ -1,5 +1,6 @@
 // Changes the budget of a job, while it runs or after it paused for money.
 import { type FormEvent, useState } from 'react';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -7,7 +8,6 @@ import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
-import { formatCost } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { amountIn, budgetWords } from './budget-words.ts';
 
@@ -20,7 +20,7 @@ export interface BudgetDialogProps {
 }
 
 export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) {
-  const { jobId, budget } = job;
+  const { jobId, budget, costUnit } = job;
   const isPaused = state === 'PAUSED';
   const [max, setMax] = useState(budget.max === null ? '' : String(budget.max));
   const [perItem, setPerItem] = useState(budget.perItem === null ? '' : String(budget.perItem));
@@ -28,7 +28,7 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const next = { max: amountIn(max), perItem: amountIn(perItem) };
-  const words = budgetWords(next.max, spent);
+  const words = budgetWords(next.max, spent, costUnit);
   const save = async (event: FormEvent) => {
     event.preventDefault();
     if (next.max === undefined || next.perItem === undefined) return;
@@ -49,8 +49,8 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
     <Dialog open onClose={onClose} title="Budget">
       <form onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         <p className="text-muted">
-          {formatCost(spent)} spent so far, in the unit of the pipeline. The job pauses when the budget is
-          used up; no row is lost.
+          {formatCost(spent, costUnit)} spent so far. The job pauses when the budget is used up; no row is
+          lost.
         </p>
         <TextField
           label="Job budget (all runs)"

@@ -1,5 +1,5 @@
 // Parses typed amounts, and describes the effect of a budget.
-import { formatCost } from '../../lib/format.ts';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
 
 /** Null: empty. Undefined: not an amount. */
 export function amountIn(text: string): number | null | undefined {
@@ -10,10 +10,14 @@ export function amountIn(text: string): number | null | undefined {
 }
 
 /** Null: not an amount. */
-export function budgetWords(max: number | null | undefined, spent: number): string | null {
+export function budgetWords(
+  max: number | null | undefined,
+  spent: number,
+  costUnit: string | null = null,
+): string | null {
   if (max === undefined) return null;
   if (max === null) return 'No spending limit.';
   if (max <= spent)
-    return `This is not above the ${formatCost(spent)} already spent, so the job will stay paused.`;
-  return `Allows ${formatCost(max - spent)} more.`;
+    return `This is not above the ${formatCost(spent, costUnit)} already spent, so the job will stay paused.`;
+  return `Allows ${formatCost(max - spent, costUnit)} more.`;
 }

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight, Pencil, RotateCcw } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import { imageKeys } from '../../../src/contract/image-keys.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -11,7 +12,7 @@ import { StatusChip } from '../../components/status-chip.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
 import { errorClassWords } from '../../lib/error-class-words.ts';
-import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
+import { formatCount, formatDuration } from '../../lib/format.ts';
 import { canRerun, costPerRow, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
@@ -145,7 +146,7 @@ function RerunButtons({ job, item, onEdit }: RerunButtonsProps) {
   const canRun = canRerun(job.state) && item.now === 'ENDED';
   const each = costPerRow(job);
   const hint = canRun
-    ? `Runs this row again${each === null ? '' : ` (≈ ${formatCost(each)})`}`
+    ? `Runs this row again${each === null ? '' : ` (≈ ${formatCost(each, job.costUnit)})`}`
     : 'Available when the job is finished or paused';
   const retry = async () => {
     setBusy(true);
@@ -205,7 +206,7 @@ function Facts({ job, item }: { job: Job; item: ItemDetail }) {
         </span>
       )}
       {item.handlerMs !== null && <span>{formatDuration(item.handlerMs)}</span>}
-      {item.cost !== null && item.cost > 0 && <span>cost {formatCost(item.cost)}</span>}
+      {item.cost !== null && item.cost > 0 && <span>cost {formatCost(item.cost, item.costUnit)}</span>}
       {item.lockedBy !== null && <span>on {item.lockedBy}</span>}
       {item.readyAt !== null && item.now === 'RETRYING' && (
         <span>

@@ -1,11 +1,11 @@
 // A form that edits the input of a row and reruns it.
 import { type FormEvent, useState } from 'react';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, inputClass } from '../../components/field.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
-import { formatCost } from '../../lib/format.ts';
 import { costPerRow, type ItemDetail, type Job } from '../../lib/job.ts';
 import { editedInput, inputFields } from './edited-input.ts';
 
@@ -68,7 +68,8 @@ export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
         </Field>
       ))}
       <p className="text-[13px] text-muted">
-        Reruns only this row{each !== null && ` (≈ ${formatCost(each)})`}. The original input is kept.
+        Reruns only this row{each !== null && ` (≈ ${formatCost(each, job.costUnit)})`}. The original input is
+        kept.
       </p>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>

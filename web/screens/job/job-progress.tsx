@@ -1,6 +1,7 @@
 // Progress, speed, expected finish, cost and budget of a job.
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { windowWords } from '../../../src/core/jobs/recent-rate.ts';
 import { UNFINISHED_PARTS, UNFINISHED_WORDS } from '../../../src/core/jobs/unfinished-rows.ts';
@@ -10,7 +11,6 @@ import { statusWord } from '../../components/status-chip.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
 import {
-  formatCost,
   formatCount,
   formatDuration,
   formatExact,
@@ -92,10 +92,12 @@ export function JobProgress({ job, live, asOfMs }: JobProgressProps) {
         <Fact
           name="Cost"
           more={
-            finished > 0 && cost > 0 ? `${formatCost(cost / finished)} per row` : 'reported by the pipeline'
+            finished > 0 && cost > 0
+              ? `${formatCost(cost / finished, job.costUnit)} per row`
+              : 'reported by the pipeline'
           }
         >
-          {formatCost(cost)}
+          {formatCost(cost, job.costUnit)}
         </Fact>
         <Budget job={job} onChange={can('changeJob') ? () => setBudgeting(true) : null} />
       </dl>
@@ -259,12 +261,14 @@ function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) 
       </Fact>
     );
   const { max, spent, scope } = tightest;
+  // A budget of an owner has no unit: it may cover costs in several.
+  const costUnit = scope === 'job' ? job.costUnit : null;
   return (
     <Fact
       name="Budget"
       more={
         <>
-          of {formatCost(max)} left ({SCOPES[scope] ?? scope})
+          of {formatCost(max, costUnit)} left ({SCOPES[scope] ?? scope})
           {onChange && (
             <span className="no-print whitespace-nowrap">
               {' '}
@@ -279,7 +283,7 @@ function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) 
         </>
       }
     >
-      {formatCost(Math.max(0, max - spent))}
+      {formatCost(Math.max(0, max - spent), costUnit)}
     </Fact>
   );
 }

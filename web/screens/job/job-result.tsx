@@ -57,7 +57,7 @@ export function JobResult({ job, live }: Omit<JobProgressProps, 'asOfMs'>) {
 }
 
 function Sentence({ job, live: { counts, cost } }: Omit<JobProgressProps, 'asOfMs'>) {
-  const { parts, effort } = resultWords(counts, cost, job.runMs);
+  const { parts, effort } = resultWords(counts, cost, job.runMs, job.costUnit);
   if (parts.length === 0) return <p className="text-xl font-semibold">No rows</p>;
   return (
     <p className="text-xl leading-snug font-semibold tabular-nums sm:text-2xl">

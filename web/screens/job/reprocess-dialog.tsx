@@ -1,12 +1,13 @@
 // Asks before rows are retried or rerun: how many run, the estimated cost, and whether to include rows that would fail
 // again.
 import { useState } from 'react';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
-import { formatCost, formatCount } from '../../lib/format.ts';
+import { formatCount } from '../../lib/format.ts';
 import { costPerRow, type Job } from '../../lib/job.ts';
 import { leftOutWords } from './left-out-words.ts';
 import { type ReprocessRequest, useReprocessPreview } from './use-reprocess-preview.ts';
@@ -94,8 +95,8 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
         {each === null
           ? `${doing} may incur cost (none reported so far).`
           : rows === undefined
-            ? `Estimated cost: ${formatCost(each)} per row.`
-            : `Estimated cost ≈ ${formatCost(each * rows)} (${formatCost(each)} per row).`}
+            ? `Estimated cost: ${formatCost(each, job.costUnit)} per row.`
+            : `Estimated cost ≈ ${formatCost(each * rows, job.costUnit)} (${formatCost(each, job.costUnit)} per row).`}
       </p>
       <CheckField
         label="Include permanent failures"

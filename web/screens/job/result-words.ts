@@ -1,5 +1,6 @@
 // The result of a finished job in words: rows by status, then cost and time.
-import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
+import { formatCount, formatDuration } from '../../lib/format.ts';
 
 const PARTS = [
   ['DONE', 'done'],
@@ -12,7 +13,7 @@ const PARTS = [
 export interface ResultWords {
   /** Such as "242 not found", with the status that it counts. */
   parts: { status: string; text: string }[];
-  /** Such as "56.47 in 14 min"; empty if neither is known. */
+  /** Such as "€56.47 in 14 min"; empty if neither is known. */
   effort: string;
 }
 
@@ -20,13 +21,15 @@ export function resultWords(
   counts: Partial<Record<string, number>>,
   cost: number,
   runMs: number | null,
+  costUnit: string | null = null,
 ): ResultWords {
   const parts = PARTS.flatMap(([status, word]) => {
     const count = counts[status] ?? 0;
     return count === 0 ? [] : [{ status, text: `${formatCount(count)} ${word}` }];
   });
   const time = runMs === null ? '' : `in ${coarseDuration(runMs)}`;
-  return { parts, effort: [cost > 0 ? formatCost(cost) : '', time].filter((each) => each !== '').join(' ') };
+  const paid = cost > 0 ? formatCost(cost, costUnit) : '';
+  return { parts, effort: [paid, time].filter((each) => each !== '').join(' ') };
 }
 
 /** Seconds do not matter in a sentence about many minutes. */

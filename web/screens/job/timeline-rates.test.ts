@@ -6,7 +6,7 @@ const point = (at: string, done: number, error = 0) => ({
   ...{ done, error, notFound: 0, skipped: 0, cancelled: 7, advanced: 0, retried: 0, handlerMs: 20, cost: 0 },
 });
 const timeline = (from: string, to: string, points: Timeline['points']): Timeline => ({
-  ...{ stepMs: 60_000, from: `2026-03-01T12:${from}Z`, to: `2026-03-01T12:${to}Z`, points },
+  ...{ stepMs: 60_000, from: `2026-03-01T12:${from}Z`, to: `2026-03-01T12:${to}Z`, costUnit: null, points },
 });
 const NOON_S = Date.parse('2026-03-01T12:00:00Z') / 1000;
 

@@ -76,7 +76,7 @@ function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
       {pipeline.paid && (
         <>
           <dt className="text-muted">Cost</dt>
-          <dd>Paid. Set a budget below.</dd>
+          <dd>Paid{pipeline.costUnit !== null && `, in ${pipeline.costUnit}`}. Set a budget below.</dd>
         </>
       )}
     </dl>

@@ -11,8 +11,8 @@ const INSERT_JOB: Statement = {
   text: `
     insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
                       source, input_columns, key_columns, updates_job_id, outputs, pipeline_version, state, trial_items,
-                      budget_max, budget_per_item, fingerprint, pipeline_keep_days)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+                      budget_max, budget_per_item, fingerprint, pipeline_keep_days, cost_unit)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -38,6 +38,7 @@ export interface NewJob {
   budget: JobBudget;
   /** Identifies the content of the request; null if unknown. */
   fingerprint: string | null;
+  costUnit: string | null;
   /** Marks the row as created by this request until the first batch, so a retried insert recognizes its own row. */
   requestId: string;
 }
@@ -65,6 +66,7 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.budget.perItem ?? null,
     job.fingerprint,
     job.pipelineKeepDays,
+    job.costUnit,
   ]);
   return rowCount === 1;
 }

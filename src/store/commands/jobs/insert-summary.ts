@@ -1,5 +1,6 @@
 import type { GenerationDiff } from '../../../core/jobs/generation-diff.ts';
 import type { ItemStatus } from '../../../core/items/outcome.ts';
+import type { Summary } from '../../../core/jobs/summary.ts';
 import type { OutputFile } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
@@ -41,7 +42,7 @@ const INSERT_SUMMARY: Statement = {
   text: `${PER_PHASE}
     insert into summaries (job_id, generation, outcome, total, counts, phases, timings, cost, fenced_cost, files, diff)
     select s.*, $4::jsonb, $5::jsonb from (${SUMMARY}) s
-    returning counts`,
+    returning counts, cost, (select cost_unit from jobs where job_id = $1) as "costUnit"`,
 };
 
 export interface SummaryDraft {
@@ -68,7 +69,7 @@ export async function draftSummary(
   return { total, counts, phases, timings, cost, fencedCost };
 }
 
-/** Returns the counts of the job's items. The primary key refuses a second summary of a generation. */
+/** Returns the counts and the cost of the job's items. The primary key refuses a second summary of a generation. */
 export async function insertSummary(
   db: Executor,
   jobId: string,
@@ -76,8 +77,8 @@ export async function insertSummary(
   state: string,
   files: OutputFile[],
   diff: GenerationDiff | null,
-): Promise<Record<ItemStatus, number>> {
+): Promise<Pick<Summary, 'counts' | 'cost' | 'costUnit'>> {
   const values = [jobId, generation, state, JSON.stringify(files), diff && JSON.stringify(diff)];
-  const { rows } = await db.run<{ counts: Record<ItemStatus, number> }>(INSERT_SUMMARY, values);
-  return rows[0]!.counts;
+  const { rows } = await db.run<Pick<Summary, 'counts' | 'cost' | 'costUnit'>>(INSERT_SUMMARY, values);
+  return rows[0]!;
 }

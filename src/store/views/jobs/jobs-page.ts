@@ -28,7 +28,7 @@ const ASKED = `($2::text[] is null or j.state::text = any ($2))
 // Counts only the jobs of this page.
 const withCounts = (jobs: string): string => `
     select j.job_id as "jobId", j.name, j.pipeline, j.owner_id as "ownerId", j.state, j.generation, j.priority,
-      j.item_count as "itemCount", j.phases, j.pipeline_version as "pipelineVersion", j.sealed_at is not null as sealed,
+      j.item_count as "itemCount", j.phases, j.pipeline_version as "pipelineVersion", j.cost_unit as "costUnit", j.sealed_at is not null as sealed,
       case when j.state = 'PAUSED' then j.paused_because end as "pausedBecause", j.last_error as "lastError",
       j.created_at as "createdAt", j.started_at as "startedAt", j.finished_at as "finishedAt",
       ${cursorTime('j.created_at')} as "cursorTime", ${RUNNING_MS} as "runningMs", l.*, s.*
@@ -89,6 +89,7 @@ export interface ListedJobRow extends JobCountColumns {
   itemCount: number;
   phases: string[];
   pipelineVersion: string | null;
+  costUnit: string | null;
   sealed: boolean;
   pausedBecause: string | null;
   lastError: string | null;

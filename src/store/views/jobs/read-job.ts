@@ -11,7 +11,7 @@ const COLUMNS = `job_id as "jobId", owner_id as "ownerId", pipeline, phases, nam
   ingest_batch as "ingestBatch", ingest_checkpoint as "ingestCheckpoint", source,
   input_columns as "inputColumns", ingest_report as "ingestReport", input_checksum as "inputChecksum",
   key_columns as "keyColumns", updates_job_id as "updatesJobId", outputs,
-  pipeline_version as "pipelineVersion", finalize_attempts as "finalizeAttempts", fingerprint,
+  pipeline_version as "pipelineVersion", cost_unit as "costUnit", finalize_attempts as "finalizeAttempts", fingerprint,
   json_build_object('max', budget_max, 'perItem', budget_per_item) as budget,
   case when state = 'PAUSED' then paused_because end as "pausedBecause",
   (extract(epoch from ingest_expires_at - now()) * 1000)::float8 as "ingestLeaseMs"`;
@@ -60,6 +60,8 @@ export interface Job {
   updatesJobId: string | null;
   outputs: JobOutput[];
   pipelineVersion: string | null;
+  /** Unit of its costs; null if unknown. */
+  costUnit: string | null;
   finalizeAttempts: number;
   /** Cost limits of the job and of each item; null for no limit. */
   budget: { max: number | null; perItem: number | null };

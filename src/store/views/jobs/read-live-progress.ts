@@ -12,7 +12,7 @@ import {
 } from './job-counts.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, state, generation, item_count, phases, started_at, finished_at, sealed_at,
-        paused_because`;
+        paused_because, cost_unit`;
 /** Window of the estimate if no row moved within the window of the rate. */
 const LATELY = `interval '5 minutes'`;
 /** Half of the window of the rate, as in core/jobs/recent-rate.ts. */
@@ -43,7 +43,7 @@ const READ_LIVE_PROGRESS: Statement = {
       group by 1
     )
     select j.job_id as "jobId", j.owner_id as "ownerId", j.state, j.generation, j.item_count as "itemCount",
-      j.sealed_at is not null as sealed, case when j.state = 'PAUSED' then j.paused_because end as "pausedBecause",
+      j.sealed_at is not null as sealed, j.cost_unit as "costUnit", case when j.state = 'PAUSED' then j.paused_because end as "pausedBecause",
       ${RUNNING_MS} as "runningMs", p.phases, now() as "readAt",
       (select count(distinct s.worker_id)::int from spans s where s.job_id = j.job_id) as workers,
       case when r.job_id is not null then to_jsonb(r) - 'job_id' - 'reportedAt' end as reported,
@@ -140,6 +140,7 @@ export interface LiveProgress {
   generation: number;
   itemCount: number;
   sealed: boolean;
+  costUnit: string | null;
   pausedBecause: string | null;
   /** Time since the run started; null if the job is not running. */
   runningMs: number | null;

@@ -35,6 +35,7 @@ const READ_SUMMARY: Statement = {
   name: 'read-summary',
   text: `
     select s.generation, s.outcome as state, s.total, s.counts, s.phases, s.timings, s.cost,
+      (select cost_unit from jobs where job_id = $1) as "costUnit",
       s.fenced_cost as "fencedCost", s.files, s.diff, s.created_at as "createdAt"
     from summaries s
     where s.job_id = $1 and s.generation = coalesce($2::int, (select generation from jobs where job_id = $1))`,

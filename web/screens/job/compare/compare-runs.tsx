@@ -1,6 +1,7 @@
 // Two runs side by side: totals by kind of change, cost and duration, and the cells that differ.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import type { Answered } from '../../../../src/client/route-call.ts';
 import type { Routes } from '../../../../src/contract/routes.ts';
 import type { RowChange } from '../../../../src/core/jobs/run-comparison.ts';
@@ -11,7 +12,7 @@ import { SelectField } from '../../../components/select-field.tsx';
 import { ShowMore } from '../../../components/show-more.tsx';
 import { Table } from '../../../components/table.tsx';
 import { client } from '../../../lib/client.ts';
-import { formatCost, formatCount, formatDuration } from '../../../lib/format.ts';
+import { formatCount, formatDuration } from '../../../lib/format.ts';
 import type { Job } from '../../../lib/job.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import { ChangeTiles } from './change-tiles.tsx';
@@ -28,7 +29,7 @@ export interface CompareRunsProps {
 }
 
 export function CompareRuns({ job, from, to }: CompareRunsProps) {
-  const { jobId, generation } = job;
+  const { jobId, generation, costUnit } = job;
   const [{ change }, setSearch] = useJobSearch();
   const compared = useInfiniteQuery({
     queryKey: ['job', jobId, 'compare', from, to, change],
@@ -81,7 +82,7 @@ export function CompareRuns({ job, from, to }: CompareRunsProps) {
       {totals && (
         <>
           <ChangeTiles counts={totals.rows as Record<RowChange, number>} shown={change} onShow={show} />
-          <TotalsLine totals={totals} />
+          <TotalsLine totals={totals} costUnit={costUnit} />
         </>
       )}
       {rows.length > 0 && (
@@ -91,7 +92,7 @@ export function CompareRuns({ job, from, to }: CompareRunsProps) {
           headings={['Row', 'Change', 'Cell', `Run ${from}`, `Run ${to}`, 'Cost', 'Duration']}
         >
           {rows.map((row) => (
-            <ComparedRow key={row.seq} row={row} />
+            <ComparedRow key={row.seq} row={row} costUnit={costUnit} />
           ))}
         </Table>
       )}
@@ -128,13 +129,13 @@ function RunChoice({ label, value, least, most, onChange }: RunChoiceProps) {
   );
 }
 
-function TotalsLine({ totals }: { totals: Totals }) {
+function TotalsLine({ totals, costUnit }: { totals: Totals; costUnit: string | null }) {
   const { costBefore, costAfter, handlerMsBefore, handlerMsAfter, isComplete, upToSeq } = totals;
   return (
     <p className="flex flex-wrap gap-x-4 text-[13px] text-muted tabular-nums">
       {(costBefore > 0 || costAfter > 0) && (
         <span>
-          Cost of these rows {formatCost(costBefore)}, then {formatCost(costAfter)}
+          Cost of these rows {formatCost(costBefore, costUnit)}, then {formatCost(costAfter, costUnit)}
         </span>
       )}
       {handlerMsBefore !== null && handlerMsAfter !== null && (

@@ -1,11 +1,12 @@
 // One row of a comparison: a line per cell that differs, with both values.
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import type { Answered } from '../../../../src/client/route-call.ts';
 import type { Routes } from '../../../../src/contract/routes.ts';
 import { StatusChip, statusWord } from '../../../components/status-chip.tsx';
 import { cellClass, numberClass } from '../../../components/table.tsx';
 import { cellText } from '../../../lib/cell-text.ts';
 import { classNames } from '../../../lib/class-names.ts';
-import { formatCost, formatDuration } from '../../../lib/format.ts';
+import { formatDuration } from '../../../lib/format.ts';
 import { RowNumber } from '../row-number.tsx';
 import { CHANGES } from './change-words.ts';
 
@@ -17,7 +18,7 @@ interface Line {
   after: string;
 }
 
-export function ComparedRow({ row }: { row: Compared }) {
+export function ComparedRow({ row, costUnit }: { row: Compared; costUnit: string | null }) {
   const { seq, change, before, after } = row;
   const lines = linesOf(row);
   const { word, tone } = CHANGES[change];
@@ -61,7 +62,7 @@ export function ComparedRow({ row }: { row: Compared }) {
       {at === 0 && (
         <>
           <td rowSpan={lines.length} className={classNames(numberClass, 'whitespace-nowrap')}>
-            {both(costs, formatCost)}
+            {both(costs, (cost) => formatCost(cost, costUnit))}
           </td>
           <td rowSpan={lines.length} className={classNames(numberClass, 'whitespace-nowrap')}>
             {both(times, formatDuration)}

@@ -2,6 +2,7 @@
 // estimated cost.
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import type { Answered, Given } from '../../../../src/client/route-call.ts';
 import type { Routes } from '../../../../src/contract/routes.ts';
 import { Button } from '../../../components/button.tsx';
@@ -12,7 +13,7 @@ import { SelectField } from '../../../components/select-field.tsx';
 import { say } from '../../../components/toasts.tsx';
 import { cellText } from '../../../lib/cell-text.ts';
 import { client, queries } from '../../../lib/client.ts';
-import { formatCost, formatCount } from '../../../lib/format.ts';
+import { formatCount } from '../../../lib/format.ts';
 import { costPerRow } from '../../../lib/job.ts';
 import { inputFields, JSON_HINT } from '../edited-input.ts';
 import { rowNumber } from '../../../../src/contract/row-number.ts';
@@ -55,6 +56,7 @@ export function EditGroupDialog({ job, groups, onClose }: GroupDialogProps) {
           <Planned
             preview={planned.preview}
             each={costPerRow(job)}
+            costUnit={job.costUnit}
             isBusy={isBusy}
             onBack={() => setPlanned(null)}
             onRun={() => void run(planned.edit)}
@@ -157,12 +159,13 @@ interface PlannedProps {
   preview: Preview;
   /** Average cost of a row. */
   each: number | null;
+  costUnit: string | null;
   isBusy: boolean;
   onBack: () => void;
   onRun: () => void;
 }
 
-function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
+function Planned({ preview, each, costUnit, isBusy, onBack, onRun }: PlannedProps) {
   const { rows, changed, more, samples } = preview;
   const words = `${formatCount(changed)} ${changed === 1 ? 'row' : 'rows'}`;
   return (
@@ -191,7 +194,7 @@ function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
         <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
           {each === null
             ? 'Retrying may incur cost (none reported so far).'
-            : `Estimated cost ≈ ${formatCost(each * changed)} (${formatCost(each)} per row).`}{' '}
+            : `Estimated cost ≈ ${formatCost(each * changed, costUnit)} (${formatCost(each, costUnit)} per row).`}{' '}
           Original values are kept.
         </p>
       )}

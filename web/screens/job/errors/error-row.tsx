@@ -10,6 +10,7 @@ import {
   SkipForward,
 } from 'lucide-react';
 import { useId, useState } from 'react';
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import { Button } from '../../../components/button.tsx';
 import { checkBoxClass } from '../../../components/check-field.tsx';
 import { Menu, MenuItem, MenuLink } from '../../../components/menu.tsx';
@@ -18,7 +19,7 @@ import { Sparkline } from '../../../components/sparkline.tsx';
 import { cellClass, numberClass, rowClass } from '../../../components/table.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import { errorClassWords } from '../../../lib/error-class-words.ts';
-import { formatCost, formatCount, formatDuration, formatPercent } from '../../../lib/format.ts';
+import { formatCount, formatDuration, formatPercent } from '../../../lib/format.ts';
 import { costPerRow, type ErrorGroup, type Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
 import { basePath } from '../../../lib/server-page.ts';
@@ -104,7 +105,7 @@ export function ErrorRow(props: ErrorRowProps) {
           <p className="font-medium">{fixerWords(fixer)}</p>
           <p className="text-muted">{suggestion}</p>
         </td>
-        <td className={numberClass}>{each === null ? '—' : `≈ ${formatCost(each * rows)}`}</td>
+        <td className={numberClass}>{each === null ? '—' : `≈ ${formatCost(each * rows, job.costUnit)}`}</td>
         <td className={cellClass}>
           <Actions {...props} />
         </td>

@@ -1,6 +1,7 @@
 // The columns of the grid, with the names and values of the exports. Results and errors are beside the column that
 // identifies the row; the rest of the input follows.
 
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import { imageKeys } from '../../../../src/contract/image-keys.ts';
 import {
   type CellSource,
@@ -8,7 +9,7 @@ import {
   exportColumns,
   PLAIN_RESULT_COLUMN,
 } from '../../../../src/core/files/export-columns.ts';
-import { formatCost, formatDuration, formatExact } from '../../../lib/format.ts';
+import { formatDuration, formatExact } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 
 export interface GridColumn {
@@ -31,6 +32,8 @@ export interface ColumnedJob extends Pick<Job, 'columns' | 'resultColumns'> {
   format: string | null;
   /** The view has only rows without a result: errors come before results. */
   errorsFirst?: boolean;
+  /** Unit of costs; left out: unknown. */
+  costUnit?: string | null;
 }
 
 export function gridColumns(job: ColumnedJob): GridColumn[] {
@@ -51,7 +54,7 @@ export function gridColumns(job: ColumnedJob): GridColumn[] {
     ...(job.errorsFirst ? [...errors, ...results] : [...results, ...errors]),
     ...input,
     ...of(({ columnId }) => columnId === 'attempts'),
-    ...UNEXPORTED,
+    ...unexported(job.costUnit ?? null),
   ];
 }
 
@@ -118,7 +121,7 @@ function columnOf(source: CellSource): Unnamed {
   }
 }
 
-const UNEXPORTED: readonly GridColumn[] = [
+const unexported = (costUnit: string | null): readonly GridColumn[] => [
   {
     columnId: 'handlerMs',
     title: 'Duration',
@@ -135,7 +138,7 @@ const UNEXPORTED: readonly GridColumn[] = [
     exported: null,
     isUsual: false,
     widthPx: 100,
-    text: ({ cost }) => (cost === null ? '' : formatCost(cost)),
+    text: ({ cost }) => (cost === null ? '' : formatCost(cost, costUnit)),
   },
   {
     columnId: 'finishedAt',

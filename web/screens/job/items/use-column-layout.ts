@@ -26,14 +26,14 @@ export interface Columns {
 }
 
 export function useColumnLayout(
-  { pipeline, columns, resultColumns, source }: Job,
+  { pipeline, columns, resultColumns, source, costUnit }: Job,
   errorsFirst: boolean,
   sizes: ColumnSizes,
 ): Columns {
   const [layout, setLayout] = useState(() => readLayout(localStorage, pipeline));
   // The job is refetched often; its columns seldom change.
   const format = formatOf(source);
-  const named = JSON.stringify({ columns, resultColumns, format, errorsFirst });
+  const named = JSON.stringify({ columns, resultColumns, format, errorsFirst, costUnit });
   const all = useMemo(() => gridColumns(JSON.parse(named) as ColumnedJob), [named]);
   const arranged = useMemo(() => arrangeColumns(all, layout, sizes), [all, layout, sizes]);
   const change = useCallback(

@@ -1,8 +1,10 @@
 // One attempt in the timeline of a row: the wait before it, its outcome, error with stack, requests, log
 // lines and output.
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { errorClassWords } from '../../../lib/error-class-words.ts';
-import { formatCost, formatDuration } from '../../../lib/format.ts';
+import { formatDuration } from '../../../lib/format.ts';
+import type { Job } from '../../../lib/job.ts';
 import { type Attempt, entryWords, otherParts } from './row-story.ts';
 import { Entry, Folded } from './story-timeline.tsx';
 
@@ -27,10 +29,10 @@ const FINAL: readonly Attempt['outcome'][] = ['error', 'not_found', 'skipped', '
 export interface AttemptEntryProps {
   attempt: Attempt;
   output: unknown;
-  phases: readonly string[];
+  job: Pick<Job, 'phases' | 'costUnit'>;
 }
 
-export function AttemptEntry({ attempt, output, phases }: AttemptEntryProps) {
+export function AttemptEntry({ attempt, output, job }: AttemptEntryProps) {
   const { phase, phaseName, attempt: number, outcome, waitedMs, waitedFor } = attempt;
   const { durationMs, cost, strategy, workerId, startedAt, endedAt, error, errorClass } = attempt;
   const [words, tone] = OUTCOMES[outcome] ?? [outcome, 'bg-quiet'];
@@ -45,12 +47,12 @@ export function AttemptEntry({ attempt, output, phases }: AttemptEntryProps) {
       )}
       <Entry
         tone={tone}
-        title={`${phaseName ?? phases[phase] ?? phase}, attempt ${number}: ${words}`}
+        title={`${phaseName ?? job.phases[phase] ?? phase}, attempt ${number}: ${words}`}
         aside={at !== null && <RelativeTime at={at} />}
       >
         <p className="flex flex-wrap gap-x-3 text-[13px] text-muted empty:hidden">
           {durationMs !== null && <span>{formatDuration(durationMs)}</span>}
-          {cost !== null && cost > 0 && <span>cost {formatCost(cost)}</span>}
+          {cost !== null && cost > 0 && <span>cost {formatCost(cost, job.costUnit)}</span>}
           {strategy !== null && <span>strategy {strategy}</span>}
           {errorClass !== null && <span>{errorClassWords(errorClass)}</span>}
           {workerId !== null && <span title={workerId}>on worker {workerId.slice(0, 8)}</span>}

@@ -1,9 +1,10 @@
 // The timeline of a row: its input, and in each run the edit, attempts, waits, log lines, phase outputs and result.
 import { type ReactNode, useId } from 'react';
+import { formatCost } from '../../../../src/core/limits/format-cost.ts';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
 import { classNames } from '../../../lib/class-names.ts';
-import { formatCost, formatDuration } from '../../../lib/format.ts';
+import { formatDuration } from '../../../lib/format.ts';
 import type { ItemDetail, Job } from '../../../lib/job.ts';
 import { ValueList } from '../value-list.tsx';
 import { AttemptEntry } from './attempt-entry.tsx';
@@ -63,15 +64,15 @@ function Run({ job, item, run, isOnly }: RunProps) {
           key={`${attempt.phase} ${attempt.attempt}`}
           attempt={attempt}
           output={output}
-          phases={job.phases}
+          job={job}
         />
       ))}
-      {result && <Result result={result} order={job.resultColumns} />}
+      {result && <Result result={result} job={job} />}
     </>
   );
 }
 
-function Result({ result, order }: { result: NonNullable<StoryRun['result']>; order: readonly string[] }) {
+function Result({ result, job }: { result: NonNullable<StoryRun['result']>; job: Job }) {
   const { status, handlerMs, cost, finishedAt, error } = result;
   return (
     <Entry
@@ -81,10 +82,12 @@ function Result({ result, order }: { result: NonNullable<StoryRun['result']>; or
     >
       <p className="flex flex-wrap gap-x-3 text-[13px] text-muted empty:hidden">
         {handlerMs !== null && <span>{formatDuration(handlerMs)}</span>}
-        {cost !== null && cost > 0 && <span>cost {formatCost(cost)}</span>}
+        {cost !== null && cost > 0 && <span>cost {formatCost(cost, job.costUnit)}</span>}
       </p>
       {error !== null && <p className="break-words whitespace-pre-wrap text-bad">{error}</p>}
-      {result.result !== null && <Folded title="Result of this run" value={result.result} order={order} />}
+      {result.result !== null && (
+        <Folded title="Result of this run" value={result.result} order={job.resultColumns} />
+      )}
     </Entry>
   );
 }
