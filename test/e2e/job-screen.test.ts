@@ -1,7 +1,7 @@
 // The job screen in a real browser on a real server with a worker: a failed row is found, corrected and rerun, and the
 // export equals the grid.
 import { readFile } from 'node:fs/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
@@ -113,28 +113,21 @@ test('a file of 300 columns shows its results and exports every column', async (
   expectNoComplaints(complaints);
 });
 
-test.each([false, true])(
-  'every part of the screen is accessible, and no cell content is executed (dark: %s)',
-  async (dark) => {
+describe.each([false, true])('in dark: %s', (dark) => {
+  test.each([
+    [['?overview=true', '?tab=pending', '?tab=errors', '?tab=rejected']],
+    [['?tab=files', '?tab=generations', '?tab=activity', '?row=3']],
+  ])('the parts %s are accessible, and no cell content is executed', async (parts) => {
     const { address } = await openJob(products);
     const { page, complaints } = await browser.open({ dark });
-    for (const part of [
-      '?overview=true',
-      '?tab=pending',
-      '?tab=errors',
-      '?tab=rejected',
-      '?tab=files',
-      '?tab=generations',
-      '?tab=activity',
-      '?row=3',
-    ]) {
+    for (const part of parts) {
       await page.goto(address + part);
       await page.getByRole('tab', { selected: true, includeHidden: true }).waitFor({ state: 'attached' });
       await expectAccessible(page, { colorsOnly: dark });
     }
     expectNoComplaints(complaints);
-  },
-);
+  });
+});
 
 test('the rows of the last selection are shown, however quickly selections follow each other on a slow machine', async () => {
   const { address } = await openJob(products);
