@@ -1,6 +1,7 @@
 // Periodic services of the server, which finish what other processes left unfinished.
 import { createExportRunner } from '../../engine/services/export-runner.ts';
 import { createJobRemover } from '../../engine/services/job-remover.ts';
+import { createStuckWatch } from '../../engine/services/stuck-watch.ts';
 import { createSweeper } from '../../engine/services/sweeper.ts';
 import { createUploadPruner } from '../../engine/uploads/remove-upload.ts';
 import { createIngestResumer } from '../../ingest/ingest-resumer.ts';
@@ -17,6 +18,7 @@ export class ApiServices {
     this.#services = [
       createSweeper(engine, { onAbandonedIngests: () => ingestResumer.wake() }),
       ingestResumer,
+      createStuckWatch(engine),
       createExportRunner(engine, this.#stopping.signal),
       createUploadPruner(engine),
       createJobRemover(engine, this.#stopping.signal),
