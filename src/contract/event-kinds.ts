@@ -8,6 +8,7 @@ export const EVENT_KINDS = [
   'job.cancelling',
   'job.finished',
   'job.failed',
+  'job.stuck',
   'job.reprocessed',
   'job.changed',
   'job.deleted',

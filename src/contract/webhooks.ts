@@ -4,10 +4,16 @@ import { eventKind } from './events.ts';
 import { defineRoutes } from './route.ts';
 import { flag, page, pageOf, shortPage, time } from './values.ts';
 
+/** Signed JSON for programs, a text for chats compatible with Slack, or a mail. */
+export const WEBHOOK_FORMATS = ['signed', 'slack', 'mail'] as const;
+const format = z.enum(WEBHOOK_FORMATS);
+
 export const webhook = z
   .object({
     webhookId: z.uuid(),
     ownerId: z.string(),
+    format,
+    /** For mail, `mailto:` and the address. */
     url: z.string(),
     kinds: z.array(eventKind),
     description: z.string(),
@@ -84,14 +90,16 @@ export const webhookRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/webhooks',
-    summary: 'Create a webhook. Its secret is shown only once.',
+    summary: 'Create a webhook. Its secret is shown only once, and is null unless messages are signed.',
     ...manage,
     body: z.strictObject({
+      /** Default: mail if the URL starts with mailto:, otherwise signed. */
+      format: format.optional(),
       url,
       kinds: kinds.default(['job.finished', 'job.failed']),
       description: z.string().max(500).default(''),
     }),
-    answer: { status: 201, schema: webhook.extend({ secret: z.string() }) },
+    answer: { status: 201, schema: webhook.extend({ secret: z.string().nullable() }) },
     errors: ['WEBHOOK_URL_REFUSED', 'QUOTA_EXCEEDED', 'BLOB_STORE_UNAVAILABLE', 'SETTINGS_INVALID'],
   },
   getWebhook: {
@@ -136,7 +144,13 @@ export const webhookRoutes = defineRoutes({
     ...manage,
     params,
     answer: { status: 200, schema: z.object({ secret: z.string() }) },
-    errors: ['WEBHOOK_NOT_FOUND', 'CONFIRMATION_REQUIRED', 'BLOB_STORE_UNAVAILABLE', 'SETTINGS_INVALID'],
+    errors: [
+      'WEBHOOK_NOT_FOUND',
+      'WEBHOOK_URL_REFUSED',
+      'CONFIRMATION_REQUIRED',
+      'BLOB_STORE_UNAVAILABLE',
+      'SETTINGS_INVALID',
+    ],
   },
   testWebhook: {
     method: 'POST',

@@ -253,6 +253,13 @@ export const SERVER_NUMBERS = {
     max: 200,
     why: 'Maximum number of concurrent deliveries of a process, at most two of them to one host.',
   },
+  smtpPort: { default: 587, min: 1, max: 65_535, why: 'Port of the SMTP server.' },
+  jobStuckMs: {
+    default: 900_000,
+    min: 60_000,
+    max: 86_400_000,
+    why: 'A job is reported as stuck when no row has finished for this long, although rows could run and a worker is online.',
+  },
 } as const satisfies Record<string, NumberSetting>;
 
 export const SERVER_TEXTS = {
@@ -277,5 +284,13 @@ export const SERVER_TEXTS = {
   secretKey: {
     default: 'generated',
     why: 'Key that encrypts webhook secrets: 32 bytes as base64, then older keys, separated by commas. `generated` creates a key in the blob store; `none` stores secrets unencrypted.',
+  },
+  smtpHost: { default: 'none', why: 'SMTP server that sends alerts by mail. `none`: no mail is sent.' },
+  smtpFrom: { default: 'none', why: 'Sender of mail, such as `Rowmill <rowmill@example.org>`.' },
+  smtpUser: { default: 'none', why: 'User name at the SMTP server. `none` sends without signing in.' },
+  smtpPassword: { default: 'none', why: 'Password at the SMTP server. Set it in the environment.' },
+  smtpTls: {
+    default: 'starttls',
+    why: 'Encryption of mail on its way: `starttls` (port 587), `tls` (port 465) or `none`.',
   },
 } as const satisfies Record<string, { default: string; why: string }>;

@@ -189,7 +189,7 @@ describe('a webhook', () => {
     expect(row!.secret).toMatch(/^sealed1\./);
     await newJob(context);
     await sender.runOnce();
-    expect(isSignedWith(secret, receiver.messages[0]!)).toBe(true);
+    expect(isSignedWith(secret!, receiver.messages[0]!)).toBe(true);
   });
 });
 
@@ -215,7 +215,7 @@ describe('a message', () => {
     expect(receiver.messages.map(({ body }) => body.type).sort()).toEqual(['job.created', 'job.paused']);
     expect(other.messages).toEqual([]);
     const message = receiver.messages.find(({ body }) => body.type === 'job.paused')!;
-    expect(isSignedWith(secret, message)).toBe(true);
+    expect(isSignedWith(secret!, message)).toBe(true);
     expect(isSignedWith(`whsec_${'A'.repeat(43)}=`, message)).toBe(false);
     expect(message.body.data).toMatchObject({ jobId, ownerId: 'local', state: 'PAUSED', kind: 'job.paused' });
     expect(message.id).toMatch(/^msg_[0-9a-f]{32}$/);

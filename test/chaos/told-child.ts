@@ -5,11 +5,13 @@ import { Events } from '../../src/platform/events.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { tellWhatIsDue } from './tell-what-is-due.ts';
 
-const { databaseUrl, callbackUrl } = JSON.parse(process.argv[2]!) as {
+const { databaseUrl, callbackUrl, flags } = JSON.parse(process.argv[2]!) as {
   databaseUrl: string;
   callbackUrl: string;
+  flags?: Record<string, unknown>;
 };
 const db = new Database({ url: databaseUrl, maxConnections: 4, applicationName: 'told', deadlineMs: 60_000 });
-const settings = loadSettings({ flags: { webhookAllow: '127.0.0.1', secretKey: 'none' }, environment: {} });
+const allowed = { webhookAllow: '127.0.0.1', secretKey: 'none' };
+const settings = loadSettings({ flags: { ...allowed, ...flags }, environment: {} });
 await tellWhatIsDue({ db, events: new Events(), settings } as EngineContext, callbackUrl);
 await db.close();

@@ -10,6 +10,7 @@ import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { createWebhook } from '../../src/engine/webhooks/create-webhook.ts';
 import { FAULT_POINTS } from '../../src/platform/fault-point.ts';
 import { killAll, startChild } from '../support/child-process.ts';
+import { startSmtpReceiver } from '../support/smtp-receiver.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { isSignedWith, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { tellWhatIsDue } from './tell-what-is-due.ts';
@@ -83,7 +84,7 @@ test.each(Object.keys(ARRIVED))(
     const again = point === 'webhook.after_answer' ? 2 : 1;
     expect(receiver.messages).toHaveLength(again);
     expect(new Set(receiver.messages.map(({ id }) => id)).size).toBe(1);
-    expect(receiver.messages.every((message) => isSignedWith(secret, message))).toBe(true);
+    expect(receiver.messages.every((message) => isSignedWith(secret!, message))).toBe(true);
     expect(receiver.messages.every(({ body }) => body.data.jobId === jobId)).toBe(true);
     expect(calls).toEqual(Array(point === 'callback.after_call' ? 2 : 1).fill(`${jobId}:1:done`));
     expect(await database.query('select state from deliveries')).toEqual([{ state: 'DELIVERED' }]);
@@ -94,3 +95,28 @@ test.each(Object.keys(ARRIVED))(
     await receiver.close();
   },
 );
+
+test('a mail arrives again, with the same Message-ID, after a kill between sending and recording', async () => {
+  database.keepIfFailed();
+  const smtp = await startSmtpReceiver();
+  const flags = { smtpHost: '127.0.0.1', smtpPort: smtp.port, smtpFrom: 'mill@example.org', smtpTls: 'none' };
+  const context = database.context({ secretKey: 'none', ...flags });
+  const url = 'mailto:ada@example.org';
+  await createWebhook(context, { ownerId: 'local', url, kinds: ['job.created'], description: '' });
+  await createJob(context, { pipeline: 'told', phases: ['only'] });
+  const victim = startChild({
+    script: new URL('told-child.ts', import.meta.url),
+    args: [JSON.stringify({ databaseUrl: database.url, callbackUrl, flags })],
+    env: { ROWMILL_FAULT_POINTS: 'webhook.after_answer=kill' },
+  });
+  expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(smtp.mails).toHaveLength(1);
+  await database.query('update deliveries set expires_at = now() where token is not null');
+  await tellWhatIsDue(context, callbackUrl);
+  const ids = smtp.mails.map((mail) => /^Message-ID: (.*)$/im.exec(mail)?.[1]);
+  expect(ids).toEqual([expect.stringContaining('@rowmill>'), ids[0]]);
+  expect(await database.query('select state, attempts from deliveries')).toEqual([
+    { state: 'DELIVERED', attempts: 2 },
+  ]);
+  await database.query('delete from webhooks');
+});

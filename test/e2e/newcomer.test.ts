@@ -34,7 +34,7 @@ test('without pipelines, workers and jobs every screen explains how to get them'
     ['/jobs/new', 'No pipelines yet', 'rowmill server pipelines/price-lookup.ts'],
     ['/workers', 'No workers yet', 'rowmill worker'],
     ['/resources', 'No resources yet', 'Pipelines declare'],
-    ['/webhooks', 'No webhooks yet', 'Rowmill sends a signed request'],
+    ['/webhooks', 'No alerts or webhooks yet', 'Rowmill sends a mail, a chat message or a signed request'],
   ] as const;
   for (const [path, heading, words] of screens) {
     await page.goto(api.url + path);

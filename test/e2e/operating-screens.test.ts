@@ -49,7 +49,7 @@ const SCREENS = [
   ['/pending', 'In progress'],
   ['/workers', 'Workers'],
   ['/resources', 'Resources'],
-  ['/webhooks', 'Webhooks'],
+  ['/webhooks', 'Alerts and webhooks'],
   ['/settings?tab=account', 'Settings'],
   ['/settings?tab=keys', 'Settings'],
   ['/settings?tab=people', 'Settings'],
@@ -159,7 +159,11 @@ test('a new user sees neither people nor the jobs of others, and loses keys and 
 
 test('a webhook is created, tested, seen to fail, and sent again', async () => {
   const { page, complaints } = await openAs('ada', '/webhooks');
-  await page.getByRole('button', { name: 'New webhook' }).click();
+  await page.getByRole('button', { name: 'New alert' }).click();
+  await page.getByLabel('Format').selectOption('Mail');
+  await page.getByText('This server cannot send mail').waitFor();
+  expect(await page.getByLabel('Job stuck').isChecked()).toBe(true);
+  await page.getByLabel('Format').selectOption('Webhook');
   await page.getByLabel('URL').fill(receiver.url);
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toMatch(/^whsec_/);
@@ -183,7 +187,7 @@ test('a webhook is created, tested, seen to fail, and sent again', async () => {
   await panel.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete webhook' }).click();
-  await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No alerts or webhooks yet' }).waitFor();
   expectNoComplaints(complaints);
 });
 
@@ -221,7 +225,7 @@ test('screens and jobs are reached by keyboard alone', async () => {
   await expectAccessible(page);
   await page.keyboard.type('webh');
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Webhooks', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Alerts and webhooks', exact: true }).waitFor();
   await page.keyboard.press('?');
   await page.getByRole('heading', { name: 'Keyboard shortcuts', exact: true }).waitFor();
   await page.keyboard.press('Escape');

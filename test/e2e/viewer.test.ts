@@ -283,7 +283,7 @@ test("a member's additional controls are exactly those that the server refuses t
     'Disable',
     'Edit',
     'Edit & rerun',
-    'New webhook',
+    'New alert',
     'Pause',
     'Process now',
     'Rerun as is',

@@ -227,6 +227,18 @@ const SERVER: readonly SettingSection[] = [
       webhooksAtOnce: 'deliveries',
     },
   },
+  {
+    heading: 'Server: alerts and mail',
+    settings: {
+      jobStuckMs: 'ms',
+      smtpHost: 'text',
+      smtpPort: 'port',
+      smtpUser: 'text',
+      smtpPassword: 'text',
+      smtpFrom: 'text',
+      smtpTls: 'text',
+    },
+  },
 ];
 
 export const SETTING_SECTIONS: readonly SettingSection[] = [

@@ -42,7 +42,7 @@ export async function startWebhookReceiver(host = '127.0.0.1'): Promise<WebhookR
       const message: ReceivedMessage = {
         id: headers['webhook-id'] as string,
         timestamp: Number(headers['webhook-timestamp']),
-        signatures: (headers['webhook-signature'] as string).split(' '),
+        signatures: (headers['webhook-signature'] as string | undefined)?.split(' ') ?? [],
         body: JSON.parse(text),
         text,
       };

@@ -2,6 +2,7 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import {
   Activity,
+  Bell,
   Eye,
   Gauge,
   Hourglass,
@@ -16,7 +17,6 @@ import {
   Sigma,
   Sun,
   UserRound,
-  Webhook,
 } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
@@ -38,7 +38,7 @@ const SCREENS = [
   ['/workers', 'Workers', Server],
   ['/resources', 'Resources', Gauge],
   ['/counters', 'Counters', Sigma],
-  ['/webhooks', 'Webhooks', Webhook],
+  ['/webhooks', 'Alerts', Bell],
   ['/settings', 'Settings', Settings],
 ] as const;
 

@@ -2,6 +2,7 @@
 import { createExportRunner } from '../../engine/services/export-runner.ts';
 import { createJobExpirer } from '../../engine/services/job-expirer.ts';
 import { createJobRemover } from '../../engine/services/job-remover.ts';
+import { createStuckWatch } from '../../engine/services/stuck-watch.ts';
 import { createSweeper } from '../../engine/services/sweeper.ts';
 import { createUploadPruner } from '../../engine/uploads/remove-upload.ts';
 import { createIngestResumer } from '../../ingest/ingest-resumer.ts';
@@ -18,6 +19,7 @@ export class ApiServices {
     this.#services = [
       createSweeper(engine, { onAbandonedIngests: () => ingestResumer.wake() }),
       ingestResumer,
+      createStuckWatch(engine),
       createExportRunner(engine, this.#stopping.signal),
       createUploadPruner(engine),
       createJobExpirer(engine, this.#stopping.signal),

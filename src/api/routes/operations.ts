@@ -8,6 +8,7 @@ import { overrideResource } from '../../engine/limits/override-resource.ts';
 import { setBudgetOfOwner } from '../../engine/limits/set-budget.ts';
 import { setOwner } from '../../engine/limits/set-owner.ts';
 import { controlOptions } from '../../engine/limits/sync-resources.ts';
+import { canSendMail } from '../../platform/send-mail.ts';
 import { VERSION } from '../../platform/version.ts';
 import { type AuditRow, auditPage } from '../../store/views/jobs/audit-page.ts';
 import { checkSchema } from '../../store/views/health/check-schema.ts';
@@ -104,7 +105,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   getConfiguration: async ({ engine: { settings } }, { samples, reload }) => ({
     version: VERSION,
     authentication: settings.authentication === 'none' ? 'none' : 'password',
-    features: { pendingDashboard: settings.pendingDashboard === 'on' },
+    features: { pendingDashboard: settings.pendingDashboard === 'on', mail: canSendMail(settings) },
     limits: {
       pageSizeMax: PAGE_SIZE_MAX,
       uploadMaxBytes: settings.uploadMaxBytes,

@@ -79,13 +79,14 @@ export const webhookHandlers: Handlers<typeof webhookRoutes> = {
 
   async getDelivery({ actor, params, engine }) {
     const { webhookId, deliveryId } = params;
-    if ((await readWebhook(engine.db, webhookId, seenBy(actor))) === null) throw webhookNotFound(webhookId);
+    const webhook = await readWebhook(engine.db, webhookId, seenBy(actor));
+    if (webhook === null) throw webhookNotFound(webhookId);
     const found = await readDelivery(engine.db, webhookId, deliveryId);
     if (found === null) throw deliveryNotFound(webhookId, deliveryId);
     const log = found.log.map((each) => ({
       ...each,
       at: new Date(each.at).toISOString(),
-      headers: { ...each.headers, 'webhook-signature': 'v1,…' },
+      headers: { ...each.headers, ...(webhook.format === 'signed' && { 'webhook-signature': 'v1,…' }) },
     }));
     return { ...toDeliveryAnswer(found), url: found.url, payload: found.payload, log };
   },

@@ -19,6 +19,7 @@ export interface WebhooksOptions extends TargetOptions, ConfirmOptions {
 export interface NewWebhookOptions extends WebhooksOptions {
   events?: string[];
   description?: string;
+  format?: Webhook['format'];
 }
 
 export interface DeliveriesOptions extends WebhooksOptions {
@@ -54,6 +55,7 @@ export async function showWebhook(webhookId: string, options: WebhooksOptions): 
 
 function* describeWebhook(each: Webhook): Generator<string> {
   yield `${each.webhookId}  ${each.state}  ${printable(each.url)}`;
+  yield `  Format: ${each.format}`;
   yield `  Events: ${each.kinds.join(', ')}`;
   if (each.description !== '') yield `  Description: ${printable(each.description)}`;
   if (each.disabledBecause !== null) yield `  Disabled: ${printable(each.disabledBecause)}`;
@@ -62,13 +64,15 @@ function* describeWebhook(each: Webhook): Generator<string> {
 
 export async function addWebhook(url: string, options: NewWebhookOptions): Promise<number> {
   return withServer(options, 'webhooks', async (client) => {
-    const { events, description } = options;
+    const { events, description, format } = options;
     const made = await client.createWebhook({
       url,
       ...(events && { kinds: events as EventKind[] }),
       ...(description !== undefined && { description }),
+      ...(format !== undefined && { format }),
     });
     if (options.json) console.log(JSON.stringify(made));
+    else if (made.secret === null) console.log(`Webhook ${made.webhookId} is added`);
     else {
       console.error(`Webhook ${made.webhookId}. Copy its secret now; it is not shown again:`);
       console.log(made.secret);

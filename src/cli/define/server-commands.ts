@@ -22,7 +22,13 @@ export function defineWebhookCommands(program: Command): void {
 
   webhooks
     .command('add <url>')
-    .description('Add a webhook and print its secret once')
+    .description('Add a webhook and print its secret once; mailto:ada@example.org sends mail')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'Format of messages (default: mail for mailto:, otherwise signed)',
+      ).choices(['signed', 'slack', 'mail']),
+    )
     .option(
       '--events <events>',
       'Events, separated by commas (default: job.finished,job.failed)',

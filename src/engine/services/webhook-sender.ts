@@ -4,6 +4,7 @@
 import { faultPoint } from '../../platform/fault-point.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { newId } from '../../platform/random.ts';
+import { checkMailSettings } from '../../platform/send-mail.ts';
 import { type ClaimedDelivery, claimDeliveries } from '../../store/commands/events/claim-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { checkSecretKey } from '../webhooks/secret-box-of.ts';
@@ -31,6 +32,7 @@ export class WebhookSender {
   constructor(context: EngineContext, { lookMs = LOOK_MS } = {}) {
     const { settings, events } = context;
     checkSecretKey(settings);
+    checkMailSettings(settings);
     this.#context = context;
     this.#sending = {
       guard: guardOf(settings),

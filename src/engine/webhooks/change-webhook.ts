@@ -3,10 +3,10 @@
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { changeWebhookRow } from '../../store/commands/events/change-webhooks.ts';
-import type { Webhook } from '../../store/views/events/read-webhooks.ts';
+import { readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { checkWebhookUrl, guardOf } from './webhook-target.ts';
+import { checkWebhookUrl } from './webhook-target.ts';
 
 export interface WebhookPatch {
   url?: string | undefined;
@@ -21,7 +21,7 @@ export async function changeWebhook(
   owners: readonly string[] | null,
   patch: WebhookPatch,
 ): Promise<Webhook> {
-  const target = patch.url === undefined ? {} : await checkWebhookUrl(patch.url, guardOf(context.settings));
+  const target = patch.url === undefined ? {} : await checkNewUrl(context, webhookId, owners, patch.url);
   return retryPassing(() =>
     context.db.transaction(async (tx) => {
       const changed = await changeWebhookRow(tx, webhookId, owners, { ...patch, ...target });
@@ -33,6 +33,18 @@ export async function changeWebhook(
       return changed;
     }),
   );
+}
+
+/** The format never changes, so the URL has to fit it. */
+async function checkNewUrl(
+  { db, settings }: EngineContext,
+  webhookId: string,
+  owners: readonly string[] | null,
+  url: string,
+): Promise<{ url: string; host: string }> {
+  const webhook = await readWebhook(db, webhookId, owners);
+  if (webhook === null) throw webhookNotFound(webhookId);
+  return checkWebhookUrl(url, webhook.format, settings);
 }
 
 /** Also used for a webhook of another owner. */

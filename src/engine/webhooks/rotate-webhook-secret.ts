@@ -1,6 +1,7 @@
 // Rotates the secret of a webhook. For a day, messages are signed with the old secret too, so that the receiver can
 // switch over.
 
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
 import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
@@ -26,7 +27,14 @@ export async function rotateWebhookSecret(
       if (await rotateSecret(tx, { webhookId, owners, secret: stored, bothMs: BOTH_MS })) {
         const subject = `webhook ${webhookId}`;
         await recordAudit(tx, context, { action: 'webhook.rotate', subject });
-      } else if ((await readWebhook(tx, webhookId, owners)) === null) throw webhookNotFound(webhookId);
+        return;
+      }
+      const webhook = await readWebhook(tx, webhookId, owners);
+      if (webhook === null) throw webhookNotFound(webhookId);
+      if (webhook.format !== 'signed')
+        throw new RowmillError('WEBHOOK_URL_REFUSED', `messages to webhook ${webhookId} are not signed`, {
+          hint: 'Only webhooks of the format signed have a secret.',
+        });
     }),
   );
   return secret;

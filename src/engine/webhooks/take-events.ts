@@ -2,7 +2,6 @@
 // processes and tries. Only committed events have a position, so no event is sent before it is true.
 
 import {
-  type EventToTell,
   eventsToTell,
   hasUntakenEvents,
   insertDeliveries,
@@ -10,12 +9,13 @@ import {
 } from '../../store/commands/events/take-events.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { numberEvents } from '../jobs/record-change.ts';
+import { bodyOf } from './message-body.ts';
 
 const AT_ONCE = 500;
 
 /** Returns the number of created deliveries. */
 export async function takeEvents(context: EngineContext): Promise<number> {
-  const { db } = context;
+  const { db, settings } = context;
   await numberEvents(context);
   if (!(await hasUntakenEvents(db))) return 0;
   let made = 0;
@@ -26,17 +26,13 @@ export async function takeEvents(context: EngineContext): Promise<number> {
       const last = events.at(-1);
       if (!last) return null;
       const wanted = events.flatMap((event) =>
-        event.webhookId === null ? [] : { ...event, webhookId: event.webhookId, body: bodyOf(event) },
+        event.webhook === null
+          ? []
+          : { ...event, ...event.webhook, body: bodyOf(event, event.webhook.format, settings) },
       );
       return insertDeliveries(tx, wanted, last.position);
     });
     if (step === null) return made;
     made += step;
   }
-}
-
-/** The signed body: type, timestamp and data, as Standard Webhooks recommends. */
-function bodyOf({ eventId: _, webhookId: __, ...event }: EventToTell): string {
-  const at = event.at.toISOString();
-  return JSON.stringify({ type: event.kind, timestamp: at, data: { ...event, at } });
 }

@@ -68,6 +68,7 @@ const DONE_WORDS: Record<string, string> = {
   'job.seal': 'All rows submitted',
   'job.append': 'Rows added',
   'job.sealed': 'All rows received',
+  'job.stuck': 'Stuck',
   'job.reprocessed': 'Rerun started',
 };
 

@@ -9,7 +9,7 @@ export const JUMPS: readonly (readonly [key: string, to: string, words: string])
   ['w', '/workers', 'Workers'],
   ['r', '/resources', 'Resources'],
   ['c', '/counters', 'Counters'],
-  ['h', '/webhooks', 'Webhooks'],
+  ['h', '/webhooks', 'Alerts and webhooks'],
   ['s', '/settings', 'Settings'],
 ];
 

@@ -17,6 +17,7 @@ import { withPassword } from '../../lib/with-password.ts';
 import { webhookRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
 import { Deliveries } from './deliveries.tsx';
+import { FORMAT_WORDS, receiverOf } from './format-words.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
@@ -34,18 +35,18 @@ export function WebhookScreen() {
   const { data } = webhook;
   return (
     <Page
-      title={<span className="break-all">{data.description || data.url}</span>}
+      title={<span className="break-all">{data.description || receiverOf(data)}</span>}
       intro={
         <Link to="/webhooks" className="hover:underline">
-          All webhooks
+          All alerts and webhooks
         </Link>
       }
       actions={<Actions webhook={data} />}
     >
       <Section>
         <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[auto_1fr]">
-          <dt className="text-muted">URL</dt>
-          <dd className="break-all">{data.url}</dd>
+          <dt className="text-muted">{FORMAT_WORDS[data.format]}</dt>
+          <dd className="break-all">{receiverOf(data)}</dd>
           <dt className="text-muted">Status</dt>
           <dd>
             <StatusChip status={data.state} /> {data.disabledBecause}
@@ -69,7 +70,7 @@ function refresh(): void {
 }
 
 function Actions({ webhook }: { webhook: Webhook }) {
-  const { webhookId, state } = webhook;
+  const { webhookId, state, format } = webhook;
   const navigate = useNavigate();
   const { can } = usePermission();
   const [shown, setShown] = useState<'change' | 'delete' | 'rotate' | null>(null);
@@ -101,7 +102,9 @@ function Actions({ webhook }: { webhook: Webhook }) {
         </Button>
       )}
       {can('changeWebhook') && <Button onClick={() => setShown('change')}>Edit</Button>}
-      {can('rotateWebhookSecret') && <Button onClick={() => setShown('rotate')}>Rotate secret</Button>}
+      {can('rotateWebhookSecret') && format === 'signed' && (
+        <Button onClick={() => setShown('rotate')}>Rotate secret</Button>
+      )}
       {can('changeWebhook') && (
         <Button disabled={isBusy} onClick={() => void run(toggle)}>
           {state === 'ACTIVE' ? 'Disable' : 'Enable'}

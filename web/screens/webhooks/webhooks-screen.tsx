@@ -16,6 +16,7 @@ import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { webhooksRoute } from '../../routes/router.tsx';
+import { FORMAT_WORDS, receiverOf } from './format-words.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
@@ -27,29 +28,31 @@ export function WebhooksScreen() {
   const { can, seesAll } = usePermission();
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<{ webhookId: string; secret: string } | null>(null);
+  const open = (webhookId: string) =>
+    void navigate({ to: '/webhooks/$webhookId', params: { webhookId }, search: {} });
   const webhooks = useQuery({
     queryKey: ['webhooks', all],
     queryFn: () => client.listWebhooks(all ? { all: 'true' } : {}),
   });
   const add = can('createWebhook') && (
     <Button kind="primary" onClick={() => setCreating(true)}>
-      <Plus size={16} aria-hidden /> New webhook
+      <Plus size={16} aria-hidden /> New alert
     </Button>
   );
   const close = () => {
     const { webhookId } = created!;
     setCreated(null);
-    void navigate({ to: '/webhooks/$webhookId', params: { webhookId } });
+    open(webhookId);
   };
   return (
     <Page
-      title="Webhooks"
-      intro="Notify other systems when jobs start, finish or fail"
+      title="Alerts and webhooks"
+      intro="Notify people by mail or chat, and other systems, when jobs finish, fail, pause or get stuck"
       actions={
         <>
           {seesAll && (
             <CheckField
-              label="Show everyone's webhooks"
+              label="Show everyone's alerts"
               checked={all ?? false}
               onChange={({ target }) =>
                 void navigate({ search: target.checked ? { all: true } : {}, replace: true })
@@ -64,18 +67,27 @@ export function WebhooksScreen() {
       {webhooks.isPending && <p className="text-muted">Loading…</p>}
       {webhooks.isSuccess &&
         (webhooks.data.items.length === 0 ? (
-          <EmptyState title="No webhooks yet">
-            Rowmill sends a signed request to your URL for each event, retrying for about a day.
+          <EmptyState title="No alerts or webhooks yet">
+            Rowmill sends a mail, a chat message or a signed request for each event, retrying for days.
           </EmptyState>
         ) : (
-          <Table label="Webhooks" headings={['URL', 'Status', 'Events', 'Last delivery', 'Created']}>
+          <Table
+            label="Alerts and webhooks"
+            headings={['Receiver', 'Format', 'Status', 'Events', 'Last delivery', 'Created']}
+          >
             {webhooks.data.items.map((webhook) => (
               <WebhookRow key={webhook.webhookId} webhook={webhook} />
             ))}
           </Table>
         ))}
       {isCreating && (
-        <WebhookDialog webhook={null} onClose={() => setCreating(false)} onCreated={setCreated} />
+        <WebhookDialog
+          webhook={null}
+          onClose={() => setCreating(false)}
+          onCreated={({ webhookId, secret }) =>
+            secret === null ? open(webhookId) : setCreated({ webhookId, secret })
+          }
+        />
       )}
       {created && <SecretDialog secret={created.secret} onClose={close} />}
     </Page>
@@ -91,12 +103,13 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
           params={{ webhookId: webhook.webhookId }}
           className="block truncate font-medium hover:underline"
         >
-          {webhook.description || webhook.url}
+          {webhook.description || receiverOf(webhook)}
         </Link>
         {webhook.description !== '' && (
-          <span className="block truncate text-[13px] text-muted">{webhook.url}</span>
+          <span className="block truncate text-[13px] text-muted">{receiverOf(webhook)}</span>
         )}
       </th>
+      <td className={cellClass}>{FORMAT_WORDS[webhook.format]}</td>
       <td className={cellClass}>
         <StatusChip status={webhook.state} />
         {webhook.disabledBecause && <p className="text-[13px] text-muted">{webhook.disabledBecause}</p>}

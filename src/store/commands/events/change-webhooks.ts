@@ -1,5 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { WEBHOOK_COLUMNS, type Webhook } from '../../views/events/read-webhooks.ts';
+import { WEBHOOK_COLUMNS, type Webhook, type WebhookFormat } from '../../views/events/read-webhooks.ts';
 
 // Held until commit, so the count after it is exact.
 const LOCK_OWNER: Statement = {
@@ -10,8 +10,8 @@ const LOCK_OWNER: Statement = {
 const INSERT_WEBHOOK: Statement = {
   name: 'insert-webhook',
   text: `
-    insert into webhooks (webhook_id, owner_id, url, host, kinds, description, secret, created_by)
-    select $1, $2, $3, $4, $5, $6, $7, $9
+    insert into webhooks (webhook_id, owner_id, url, host, kinds, description, secret, created_by, format)
+    select $1, $2, $3, $4, $5, $6, $7, $9, $10
     where (select count(*) from webhooks where owner_id = $2) < $8
     on conflict (webhook_id) do nothing
     returning ${WEBHOOK_COLUMNS}`,
@@ -39,7 +39,7 @@ const ROTATE_SECRET: Statement = {
   text: `
     update webhooks
     set old_secret = secret, old_secret_until = now() + $4::float8 * interval '1 millisecond', secret = $3
-    where webhook_id = $1 and ($2::text[] is null or owner_id = any($2::text[])) and secret <> $3`,
+    where webhook_id = $1 and ($2::text[] is null or owner_id = any($2::text[])) and secret <> $3 and format = 'signed'`,
 };
 
 // The receiver does not want more messages. A user may have disabled the webhook in the meantime.
@@ -66,11 +66,12 @@ const DISABLE_WEBHOOKS_OF: Statement = {
 export interface NewWebhook {
   webhookId: string;
   ownerId: string;
+  format: WebhookFormat;
   url: string;
   host: string;
   kinds: readonly string[];
   description: string;
-  /** Encrypted. */
+  /** Encrypted. Unused unless messages are signed. */
   secret: string;
   createdBy: string;
 }
@@ -91,9 +92,9 @@ export async function insertWebhook(
   webhook: NewWebhook,
   most: number,
 ): Promise<Webhook | null> {
-  const { webhookId, ownerId, url, host, kinds, description, secret, createdBy } = webhook;
+  const { webhookId, ownerId, format, url, host, kinds, description, secret, createdBy } = webhook;
   await tx.run(LOCK_OWNER, [ownerId]);
-  const values = [webhookId, ownerId, url, host, kinds, description, secret, most, createdBy];
+  const values = [webhookId, ownerId, url, host, kinds, description, secret, most, createdBy, format];
   return (await tx.run<Webhook>(INSERT_WEBHOOK, values)).rows[0] ?? null;
 }
 

@@ -1,10 +1,11 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { DELIVERY_LEASE, fromNow } from '../../lease.ts';
 import { DELIVERY_COLUMNS, type Delivery } from '../../views/events/list-deliveries.ts';
+import type { WebhookFormat } from '../../views/events/read-webhooks.ts';
 
 const LOGGED_ATTEMPTS = 20;
 
-const SENDING = `d.body, d.earlier_attempts as "earlierAttempts", w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as "oldSecret"`;
+const SENDING = `d.body, d.earlier_attempts as "earlierAttempts", w.format, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as "oldSecret"`;
 
 // Claims a few deliveries of each webhook, longest due first, so that a receiver with thousands of due messages does
 // not delay the others. Skips rows that another process is claiming. Indexes: deliveries_due, webhooks_pkey.
@@ -92,6 +93,7 @@ export interface ClaimedDelivery extends Delivery {
   body: string;
   /** Attempts before it was last sent again by a person. */
   earlierAttempts: number;
+  format: WebhookFormat;
   url: string;
   host: string;
   /** Encrypted; includes the old secret while it is valid. */

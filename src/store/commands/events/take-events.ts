@@ -1,5 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { type StoredJobEvent, toEvent } from '../../views/events/read-job-events.ts';
+import type { WebhookFormat } from '../../views/events/read-webhooks.ts';
 
 const HAS_UNTAKEN: Statement = {
   name: 'has-untaken-events',
@@ -13,11 +14,12 @@ const LOCK_INTAKE: Statement = {
 };
 
 // One row per event and subscribed webhook, or one row without a webhook. Events from before a webhook was created
-// are not sent to it. Indexes: job_events_by_position, webhooks_by_owner.
+// are not sent to it. Indexes: job_events_by_position, webhooks_by_owner, jobs_pkey.
 const EVENTS_TO_TELL: Statement = {
   name: 'events-to-tell',
   text: `
-    select e.event_id, e.position, e.kind, e.job_id, e.owner_id, e.at, e.generation, e.state, e.detail, w.webhook_id
+    select e.event_id, e.position, e.kind, e.job_id, e.owner_id, e.at, e.generation, e.state, e.detail,
+      w.webhook_id, w.format, (select name from jobs j where j.job_id = e.job_id)
     from (select * from job_events where position > $1 order by position limit $2) e
     left join webhooks w
       on w.owner_id = e.owner_id and e.kind = any(w.kinds) and w.state = 'ACTIVE' and e.at >= w.created_at
@@ -46,12 +48,18 @@ export async function lockIntake(tx: Executor): Promise<number | null> {
 }
 
 export interface EventToTell extends StoredJobEvent {
-  webhookId: string | null;
+  /** Null if the job was deleted. */
+  jobName: string | null;
+  webhook: { webhookId: string; format: WebhookFormat } | null;
 }
 
 export async function eventsToTell(tx: Executor, after: number, limit: number): Promise<EventToTell[]> {
   const rows = await tx.runArrays(EVENTS_TO_TELL, [after, limit]);
-  return rows.map((row) => ({ ...toEvent(row), webhookId: row[9] as string | null }));
+  return rows.map((row) => ({
+    ...toEvent(row),
+    webhook: row[9] === null ? null : { webhookId: row[9] as string, format: row[10] as WebhookFormat },
+    jobName: row[11] as string | null,
+  }));
 }
 
 export interface NewDelivery {

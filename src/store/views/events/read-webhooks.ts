@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
-export const WEBHOOK_COLUMNS = `webhook_id as "webhookId", owner_id as "ownerId", url, kinds, description, state,
+export const WEBHOOK_COLUMNS = `webhook_id as "webhookId", owner_id as "ownerId", format, url, kinds, description, state,
   disabled_because as "disabledBecause", created_by as "createdBy", created_at as "createdAt",
   last_delivered_at as "lastDeliveredAt"`;
 
@@ -22,9 +22,12 @@ const READ_WEBHOOK: Statement = {
     where webhook_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))`,
 };
 
+export type WebhookFormat = 'signed' | 'slack' | 'mail';
+
 export interface Webhook {
   webhookId: string;
   ownerId: string;
+  format: WebhookFormat;
   url: string;
   kinds: string[];
   description: string;
