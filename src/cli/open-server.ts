@@ -77,7 +77,7 @@ export async function openServer(
   return openEmbedded(folder, say);
 }
 
-function noDatabase(folder: string): RowmillError {
+export function noDatabase(folder: string): RowmillError {
   return new RowmillError('DATABASE_UNREACHABLE', `there is no database in ${folder} yet`, {
     hint: 'Create one with `rowmill dev` or `rowmill run <pipeline> <file>`, or name another with --data-dir, --database-url or DATABASE_URL.',
   });

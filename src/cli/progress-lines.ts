@@ -206,7 +206,7 @@ function countFields(snapshot: ProgressSnapshot): Line[] {
   ];
 }
 
-function etaWords({ lowMs, highMs }: NonNullable<ProgressSnapshot['eta']>): string {
+export function etaWords({ lowMs, highMs }: NonNullable<ProgressSnapshot['eta']>): string {
   const low = formatDuration(lowMs);
   if (highMs === null) return `ETA at least ${low}`;
   const high = formatDuration(highMs);

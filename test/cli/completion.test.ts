@@ -32,7 +32,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   }
 
   test('offers commands, subcommands and their options', () => {
-    expect(offered('r')).toEqual(['run', 'rows', 'resources']);
+    expect(offered('r')).toEqual(['run', 'rows', 'resources', 'restore']);
     expect(offered('jobs', 're')).toEqual(['resume']);
     expect(offered('')).toEqual(expect.arrayContaining(['submit', 'jobs', 'login', 'completion']));
     expect(offered('resources', 's')).toEqual(['set']);

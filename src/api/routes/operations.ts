@@ -21,6 +21,7 @@ import { cutPage } from '../answers/cut-page.ts';
 import { describePipeline } from '../jobs/describe-pipeline.ts';
 import { sourcesFor } from '../files/find-source.ts';
 import { getResourceHistory } from '../operations/get-resource-history.ts';
+import { showWorker } from '../operations/show-worker.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { openApiDocument } from '../documents/openapi.ts';
 import { scanSources } from '../files/scan-sources.ts';
@@ -83,22 +84,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   },
   listWorkers: async ({ query, engine }, { reads }) => {
     const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3, query.limit);
-    return {
-      items: workers.map((worker) => ({
-        ...worker,
-        startedAt: worker.startedAt.toISOString(),
-        heartbeatAt: worker.heartbeatAt.toISOString(),
-        pools: worker.pools.map(({ pipeline, phase, idle, busy, error, queued, waiting }) => ({
-          pipeline,
-          phase,
-          idle,
-          busy,
-          error,
-          queued,
-          waiting,
-        })),
-      })),
-    };
+    return { items: workers.map(showWorker) };
   },
   getStats: async ({ actor, query, engine }, { reads }) =>
     readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),

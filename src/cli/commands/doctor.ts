@@ -3,7 +3,7 @@
 import type { DatabaseCheck } from '../../core/health/check-database.ts';
 import { type Diagnosis, diagnose } from '../../engine/jobs/diagnose.ts';
 import { openRowmill } from '../../open-rowmill.ts';
-import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
+import { localFolderOf, openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { checkMigrated } from '../../store/migrate.ts';
 import { noteOrigin } from '../error-origin.ts';
 import { findJob } from '../find-job.ts';
@@ -37,7 +37,14 @@ async function diagnoseHere(options: DoctorOptions): Promise<number> {
     const diagnosis = await diagnose(server.url, {
       blobs,
       ...(jobId === undefined
-        ? { server: { settings, folders: [dataFolder(options), settings.blobStore] } }
+        ? {
+            server: {
+              settings,
+              folders: [dataFolder(options), localFolderOf(settings.blobStore)].filter(
+                (folder) => folder !== null,
+              ),
+            },
+          }
         : { jobId }),
       ...(options.budgetMs === undefined ? {} : { budgetMs: options.budgetMs }),
       ...(options.maxJobs === undefined ? {} : { maxJobs: options.maxJobs }),

@@ -13,9 +13,13 @@ import { withFileOptions } from '../file-options.ts';
 import { printError } from '../print-error.ts';
 
 function withDatabase(target: Command): Command {
-  return target
-    .option('--database-url <url>', 'PostgreSQL 15 or newer (default: DATABASE_URL, else embedded)')
-    .option('--data-dir <folder>', 'Folder of the embedded PostgreSQL (default: .rowmill)');
+  return withDataFolder(
+    target.option('--database-url <url>', 'PostgreSQL 15 or newer (default: DATABASE_URL, else embedded)'),
+  );
+}
+
+export function withDataFolder(target: Command): Command {
+  return target.option('--data-dir <folder>', 'Folder of the embedded PostgreSQL (default: .rowmill)');
 }
 
 export function withApi(target: Command): Command {

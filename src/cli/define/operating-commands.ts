@@ -8,7 +8,7 @@ import {
   wholeNumber,
   wholeNumberOrNone,
 } from '../argument-values.ts';
-import { command, commandOfBoth, ending, withApi, withSettings } from './command-parts.ts';
+import { command, commandOfBoth, ending, withApi, withDataFolder, withSettings } from './command-parts.ts';
 
 function withSource(target: Command): Command {
   return withSettings(target)
@@ -20,6 +20,10 @@ export function defineOperatingCommands(program: Command): void {
   commandOfBoth('List worker processes', 'workers', program)
     .option('--json', 'JSON output')
     .action(ending(async (options) => (await import('../commands/jobs.ts')).listWorkersOf(options)));
+
+  commandOfBoth('Show jobs, workers, services and the database until stopped', 'top', program)
+    .option('--json', 'JSON output, one sample')
+    .action(ending(async (options) => (await import('../commands/top.ts')).top(options)));
 
   const resources = commandOfBoth('Services with limits: list, set', 'resources', program).option(
     '--json',
@@ -174,6 +178,17 @@ export function defineMaintenanceCommands(program: Command): void {
   command('Update the database schema to this version', 'migrate', program)
     .option('--json', 'JSON output')
     .action(ending(async (options) => (await import('../commands/migrate.ts')).migrateDatabase(options)));
+
+  const backups = () => import('../commands/backup.ts');
+  withSettings(withDataFolder(program.command('backup <file>')))
+    .description('Back up the embedded PostgreSQL and its files into one archive')
+    .option('--json', 'JSON output')
+    .action(ending(async (file: string, options) => (await backups()).backUp(file, options)));
+
+  withSettings(withDataFolder(program.command('restore <file>')))
+    .description('Restore the archive of a backup into an empty folder')
+    .option('--json', 'JSON output')
+    .action(ending(async (file: string, options) => (await backups()).restore(file, options)));
 
   command('Give database logins the rights that workers and the API need', 'grant', program)
     .option('--worker <login>', 'Existing login for workers')

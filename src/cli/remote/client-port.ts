@@ -119,6 +119,7 @@ export function clientPort(client: Client, description: string): JobPort {
       const { items } = await client.listWorkers();
       return items.map(toShownWorker);
     },
+    database: async () => null,
     async ownerBudget(ownerId, { total: budgetTotal, perDay: budgetPerDay }) {
       if (budgetTotal !== undefined || budgetPerDay !== undefined)
         await client.changeOwner({ ownerId, budgetTotal, budgetPerDay });

@@ -5,6 +5,7 @@ import { showTrace } from '../../api/items/show-trace.ts';
 import { compareRunsOf } from '../../api/jobs/compare-runs.ts';
 import { showErrorGroup } from '../../api/jobs/show-error-group.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
+import { showWorker } from '../../api/operations/show-worker.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { rowNumber } from '../../contract/row-number.ts';
@@ -19,6 +20,7 @@ import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { listHeldTransactions, readConnections } from '../../store/views/health/read-database-facts.ts';
 import { readItem } from '../../store/views/items/read-item.ts';
 import { readItemHistory } from '../../store/views/items/read-item-history.ts';
 import { readItemTrace } from '../../store/views/items/read-item-trace.ts';
@@ -133,13 +135,14 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     isPassing: (error) => databaseErrorKind(error) === 'passing',
     async workers() {
       const workers = await listWorkers(db, settings.heartbeatMs * 3);
-      return workers.map(({ startedAt, heartbeatAt, ...rest }) =>
-        toShownWorker({
-          ...rest,
-          startedAt: startedAt.toISOString(),
-          heartbeatAt: heartbeatAt.toISOString(),
-        }),
-      );
+      return workers.map((worker) => toShownWorker(showWorker(worker)));
+    },
+    async database() {
+      const [{ open, maxConnections }, [oldest]] = await Promise.all([
+        readConnections(db, settings.heartbeatMs * 3),
+        listHeldTransactions(db),
+      ]);
+      return { open, maxConnections, oldestTransactionMs: oldest?.ageMs ?? null };
     },
     async ownerBudget(ownerId, change) {
       if (Object.keys(change).length > 0)

@@ -107,6 +107,9 @@ const WORKER_KEYS = [
   'startedAt',
   'heartbeatAt',
   'alive',
+  'leasedItems',
+  'pools',
+  'pressure',
 ] as const satisfies readonly (keyof z.infer<typeof worker>)[];
 const SUMMARY_KEYS = [
   'generation',
@@ -240,6 +243,13 @@ export interface StoredRow {
   outcome: { status: string; errorClass: string | null; error: string | null; result: unknown } | null;
 }
 
+export interface DatabaseLoad {
+  /** Connections of all programs. */
+  open: number;
+  maxConnections: number;
+  oldestTransactionMs: number | null;
+}
+
 export interface JobPort {
   /** The server or database, for display. */
   readonly description: string;
@@ -278,6 +288,8 @@ export interface JobPort {
   /** True if the server or database is not available for now. */
   isPassing(error: unknown): boolean;
   workers(): Promise<ShownWorker[]>;
+  /** Null over a server, which does not show it. */
+  database(): Promise<DatabaseLoad | null>;
   /** Changes what is given, and returns the budgets; null for no limit. */
   ownerBudget(ownerId: string, change: OwnerBudget): Promise<{ total: number | null; perDay: number | null }>;
   resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;

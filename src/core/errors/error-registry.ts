@@ -305,6 +305,11 @@ export const ERROR_REGISTRY = {
     status: 502,
     hint: 'Check that the URL points to a Rowmill server of the same version and that no proxy is answering instead.',
   },
+  BACKUP_REFUSED: { status: 400, hint: 'Name a new file outside of the folders that are backed up.' },
+  BACKUP_INVALID: {
+    status: 400,
+    hint: 'Use another backup, and check the disk or the transfer of this one.',
+  },
   EMBEDDED_POSTGRES_UNSUPPORTED_PLATFORM: {
     status: 500,
     hint: 'Set DATABASE_URL to your own PostgreSQL server.',

@@ -20,6 +20,13 @@ export function openBlobStore(location: string, options: { deadlineMs?: number }
   throw invalid(`something that starts with ${scheme}:`);
 }
 
+/** The folder of a store in the file system; null for others. */
+export function localFolderOf(location: string): string | null {
+  const scheme = SCHEME.exec(location)?.[1]?.toLowerCase();
+  if (scheme === undefined) return location;
+  return scheme === 'file' ? folderOf(location) : null;
+}
+
 function folderOf(url: string): string {
   try {
     return fileURLToPath(url);
