@@ -8,7 +8,7 @@ import {
   wholeNumber,
   wholeNumberOrNone,
 } from '../argument-values.ts';
-import { command, commandOfBoth, ending, withApi, withSettings } from './command-parts.ts';
+import { command, commandOfBoth, ending, withApi, withSettings, withYes } from './command-parts.ts';
 
 function withSource(target: Command): Command {
   return withSettings(target)
@@ -54,7 +54,7 @@ export function defineOperatingCommands(program: Command): void {
       ),
     );
 
-  const owners = command('Owners of jobs: list, set, budget', 'owners', program).option(
+  const owners = command('Owners of jobs: list, set, budget, export, delete', 'owners', program).option(
     '--json',
     'JSON output',
   );
@@ -95,6 +95,23 @@ export function defineOperatingCommands(program: Command): void {
     .action(
       ending(async (owner: string, _, budget: Command) =>
         (await import('../commands/owners.ts')).ownerBudgetOf(owner, budget.optsWithGlobals()),
+      ),
+    );
+
+  withSettings(owners.command('export <owner>'))
+    .description('Write everything that belongs to an owner to a folder')
+    .requiredOption('--out <folder>', 'Folder for the files, empty or new')
+    .action(
+      ending(async (owner: string, _, target: Command) =>
+        (await import('../commands/owner-data.ts')).exportOwnerTo(owner, target.optsWithGlobals()),
+      ),
+    );
+
+  withYes(withSettings(owners.command('delete <owner>')))
+    .description('Delete everything that belongs to an owner')
+    .action(
+      ending(async (owner: string, _, target: Command) =>
+        (await import('../commands/owner-data.ts')).deleteOwnerOf(owner, target.optsWithGlobals()),
       ),
     );
 
