@@ -203,6 +203,7 @@ const SERVER: readonly SettingSection[] = [
       userMaxIdempotencyKeys: 'keys',
       idempotencyKeepMs: 'ms',
       eventKeepMs: 'ms',
+      jobKeepDays: 'days',
       jobRetentionMinMs: 'ms',
     },
   },

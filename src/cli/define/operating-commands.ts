@@ -8,7 +8,15 @@ import {
   wholeNumber,
   wholeNumberOrNone,
 } from '../argument-values.ts';
-import { command, commandOfBoth, ending, withApi, withDataFolder, withSettings } from './command-parts.ts';
+import {
+  command,
+  commandOfBoth,
+  ending,
+  withApi,
+  withDataFolder,
+  withSettings,
+  withYes,
+} from './command-parts.ts';
 
 function withSource(target: Command): Command {
   return withSettings(target)
@@ -58,7 +66,7 @@ export function defineOperatingCommands(program: Command): void {
       ),
     );
 
-  const owners = command('Owners of jobs: list, set, budget', 'owners', program).option(
+  const owners = command('Owners of jobs: list, set, budget, export, delete', 'owners', program).option(
     '--json',
     'JSON output',
   );
@@ -99,6 +107,23 @@ export function defineOperatingCommands(program: Command): void {
     .action(
       ending(async (owner: string, _, budget: Command) =>
         (await import('../commands/owners.ts')).ownerBudgetOf(owner, budget.optsWithGlobals()),
+      ),
+    );
+
+  withSettings(owners.command('export <owner>'))
+    .description('Write everything that belongs to an owner to a folder')
+    .requiredOption('--out <folder>', 'Folder for the files, empty or new')
+    .action(
+      ending(async (owner: string, _, target: Command) =>
+        (await import('../commands/owner-data.ts')).exportOwnerTo(owner, target.optsWithGlobals()),
+      ),
+    );
+
+  withYes(withSettings(owners.command('delete <owner>')))
+    .description('Delete everything that belongs to an owner')
+    .action(
+      ending(async (owner: string, _, target: Command) =>
+        (await import('../commands/owner-data.ts')).deleteOwnerOf(owner, target.optsWithGlobals()),
       ),
     );
 
