@@ -15,6 +15,7 @@ import type { Handler } from '../requests/handler.ts';
 import { withUploadSlot } from './make-job.ts';
 import { receiveUpload } from '../files/receive-upload.ts';
 
+type Rows = z.output<(typeof jobRoutes.previewJob.answer)['schema']>['rows'];
 type Body = z.output<typeof jobRoutes.previewJob.body>;
 interface GivenFile {
   name: string;
@@ -53,6 +54,8 @@ async function preview(context: ApiContext, body: Body, file: GivenFile, signal:
       format: Object.fromEntries(given),
       mapping: body.mapping ?? {},
       rows: body.rows ?? DEFAULT_ROWS,
+      guess: body.guess,
+      wantsTop: true,
     };
     const seen = (await isImages(engine, path, signal))
       ? IMAGES
@@ -60,7 +63,8 @@ async function preview(context: ApiContext, body: Body, file: GivenFile, signal:
     return {
       ...seen,
       detected: { ...seen.detected },
-      rows: seen.rows as z.output<(typeof jobRoutes.previewJob.answer)['schema']>['rows'],
+      rows: seen.rows as Rows,
+      problemRows: seen.problemRows as Rows,
       file: { name: file.name, bytes },
     };
   });
@@ -74,9 +78,11 @@ async function isImages({ settings }: EngineContext, path: string, signal: Abort
 /** Every image is a row, but the rows are only known once the images are stored. */
 const IMAGES: FilePreview = {
   detected: { format: 'images', warnings: [] },
+  top: null,
   columns: [],
   missing: [],
   rows: [],
+  problemRows: [],
   looked: { rows: 0, withProblems: 0, wholeFile: false },
-  checked: { rows: 0, rejected: 0, refused: 0, reasons: [], wholeFile: false, stoppedBy: null },
+  checked: { rows: 0, rejected: 0, refused: 0, kinds: [], reasons: [], wholeFile: false, stoppedBy: null },
 };

@@ -7,6 +7,7 @@ import { Section } from '../../components/section.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { type ColumnChoice, missingRequired, type Preview, withoutProblemsOf } from './column-choices.ts';
 import { checkWords } from './check-words.ts';
+import { ChooseHeader } from './choose-header.tsx';
 import { MapColumns } from './map-columns.tsx';
 import { PreviewRows } from './preview-rows.tsx';
 import { ReadingOptions } from './reading-options.tsx';
@@ -74,7 +75,15 @@ function Seen({
   const lacking = missingRequired(choices);
   return (
     <div className="flex flex-col gap-5">
-      <ReadingOptions detected={preview.detected} format={format} onChange={onFormat} />
+      <ReadingOptions
+        detected={preview.detected}
+        format={format}
+        hasTop={preview.top !== null}
+        onChange={onFormat}
+      />
+      {preview.top && (
+        <ChooseHeader top={preview.top} detected={preview.detected} format={format} onChange={onFormat} />
+      )}
       {choices.length > 0 && preview.columns.length > 0 && (
         <div>
           <h3 className="font-medium">Match columns</h3>
