@@ -83,6 +83,8 @@ export const newJob = z
 
 export const createdJob = z.object({ jobId, created: z.boolean() }).meta({ id: 'CreatedJob' });
 
+const range = z.object({ low: z.number(), high: z.number() });
+
 const previewedRow = z.object({
   line: z.number(),
   input: jsonObject.nullable(),
@@ -172,5 +174,19 @@ export const preview = z
     looked: z.object({ rows: z.number(), withProblems: z.number(), wholeFile: z.boolean() }),
     /** Rows that would not run, among more rows than the preview shows; limited in rows and time. */
     checked: rowCheck,
+    /** Expected cost and speed of a job, from recent jobs of the pipeline; null without a pipeline. */
+    estimate: z
+      .object({
+        costPerRow: range.nullable(),
+        /** `pipeline`: the cost that its phases declare. */
+        costFrom: z.enum(['jobs', 'pipeline']).nullable(),
+        /** Null also if the pipeline is free. */
+        costUnknownBecause: z.string().nullable(),
+        rowsPerSecond: range.nullable(),
+        speedUnknownBecause: z.string().nullable(),
+        /** Recent jobs that the estimate is from. */
+        jobs: z.number(),
+      })
+      .nullable(),
   })
   .meta({ id: 'Preview' });

@@ -73,8 +73,6 @@ export const uploadRoutes = defineRoutes({
       pipeline: name,
       format: formatOptions.optional(),
       mapping: mapping.optional(),
-      /** As in a preview. */
-      guess: z.boolean().optional(),
     }),
     answer: { status: 200, schema: null, type: 'bytes' },
     errors: ['PIPELINE_NOT_FOUND', 'UPLOAD_NOT_FOUND', 'FILE_INCOMPLETE', 'BLOB_STORE_UNAVAILABLE'],

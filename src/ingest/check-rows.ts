@@ -108,7 +108,8 @@ function countKinds(kinds: Map<string, ProblemKind>, problems: readonly SchemaIs
     const key = JSON.stringify([field, kind]);
     const isNew = !kinds.has(key) && kinds.size >= MAX_KINDS;
     const at = isNew ? OTHER_KINDS : key;
-    const known = kinds.get(at) ?? (isNew ? { field: null, kind: OTHER_KINDS, rows: 0 } : { field, kind, rows: 0 });
+    const known =
+      kinds.get(at) ?? (isNew ? { field: null, kind: OTHER_KINDS, rows: 0 } : { field, kind, rows: 0 });
     kinds.set(at, known);
     if (!counted.has(known)) known.rows += 1;
     counted.add(known);

@@ -117,12 +117,18 @@ export function checkFile(
     const { sample, reader } = await peekRows(opened);
     const encoder = await previewEncoder(reader, pipeline, matchOptions(options), settings, sample);
     const list = new RowList({ rows: CHECKED_PROBLEM_ROWS, bytes: CHECKED_PROBLEM_BYTES });
-    const checked = await checkRows(reader, encoder.encode, pipeline, WHOLE_FILE_BOUNDS, (row, seen, soFar) => {
-      if (seen.problems.length > 0) list.add(row, seen);
-      if (soFar.rows % REPORT_ROWS !== 0) return undefined;
-      signal?.throwIfAborted();
-      return report({ checked: { ...soFar, wholeFile: false }, problemRows: list.take(), isEnd: false });
-    });
+    const checked = await checkRows(
+      reader,
+      encoder.encode,
+      pipeline,
+      WHOLE_FILE_BOUNDS,
+      (row, seen, soFar) => {
+        if (seen.problems.length > 0) list.add(row, seen);
+        if (soFar.rows % REPORT_ROWS !== 0) return undefined;
+        signal?.throwIfAborted();
+        return report({ checked: { ...soFar, wholeFile: false }, problemRows: list.take(), isEnd: false });
+      },
+    );
     await report({ checked, problemRows: list.take(), isEnd: true });
   };
   return withRows(path, format, readLimits(settings), check, signal);

@@ -55,7 +55,11 @@ test('describes a file: dialect, columns, missing fields with suggestions, and r
   });
   expect(body.rows[0]).toEqual({ line: 2, input: { n: '1', notes: 'a' }, raw: null, problems: [] });
   expect(body.rows[1].problems).toEqual([
-    { field: 'n', message: 'expected a number, got "foo"', kind: expect.stringMatching(/^expected a number/) },
+    {
+      field: 'n',
+      message: 'expected a number, got "foo"',
+      kind: expect.stringMatching(/^expected a number/),
+    },
   ]);
   expect(body.rows[2]).toMatchObject({ input: null, raw: '3', problems: [{ field: null }] });
   expect(body.problemRows.map(({ line }: { line: number }) => line)).toEqual([3, 4]);
@@ -113,14 +117,16 @@ test('shows the first rows and sheets of a messy workbook, and maps its columns 
   const body = await look({ guess: true });
   expect(body.detected).toMatchObject({ sheet: 'Customers' });
   expect(body.top).toMatchObject({ headerLines: [5], refusal: null });
-  expect(body.top.rows.map(({ line, cells }: { line: number; cells: string[] }) => [line, cells[0]])).toEqual([
-    [1, 'Customers of 2026'],
-    [2, 'Exported by Ms Jansen'],
-    [5, 'Company name'],
-    [6, 'Acme'],
-    [7, 'Globex'],
-    [8, 'Initech'],
-  ]);
+  expect(body.top.rows.map(({ line, cells }: { line: number; cells: string[] }) => [line, cells[0]])).toEqual(
+    [
+      [1, 'Customers of 2026'],
+      [2, 'Exported by Ms Jansen'],
+      [5, 'Company name'],
+      [6, 'Acme'],
+      [7, 'Globex'],
+      [8, 'Initech'],
+    ],
+  );
   expect(body.top.sheets).toEqual([
     { name: 'Cover', rows: 1, isCounted: true, isHidden: false },
     { name: 'Customers', rows: 6, isCounted: true, isHidden: false },
@@ -171,7 +177,12 @@ test('leaves a field without a column if a person wants that', async () => {
   const { status, body: made } = await send(url, 'POST', '/api/jobs', form());
   expect(status).toBe(201);
   const [job] = await database.query('select input_columns from jobs where job_id = $1', [made.jobId]);
-  expect(job).toEqual({ input_columns: [{ key: 'n', header: 'n' }, { key: 'note_2', header: 'note' }] });
+  expect(job).toEqual({
+    input_columns: [
+      { key: 'n', header: 'n' },
+      { key: 'note_2', header: 'note' },
+    ],
+  });
 });
 
 test('reports a required field without a column, and does not refuse it', async () => {

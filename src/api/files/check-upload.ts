@@ -37,7 +37,7 @@ export const checkUpload: Handler<typeof uploadRoutes.checkUpload> = async (requ
     if (!lines.write(`${JSON.stringify(line)}\n`)) await once(lines, 'drain', { signal });
   };
   const given = Object.entries(body.format ?? {}).filter(([, value]) => value !== undefined);
-  const options = { pipeline, format: Object.fromEntries(given), mapping: body.mapping ?? {}, guess: body.guess };
+  const options = { pipeline, format: Object.fromEntries(given), mapping: body.mapping ?? {} };
   const check = async (): Promise<void> => {
     const put = { maxBytes: engine.settings.uploadMaxBytes, limitName: 'uploadMaxBytes', signal };
     const bytes = await readUploadedFile(engine, params.uploadId);

@@ -6,7 +6,10 @@ const guess = (
   headers: string[],
   fields: { name: string; required: boolean }[],
   fits: Record<string, (number | null)[]> = {},
-) => Object.fromEntries(guessColumns(headers, fields, new Set(), (field, column) => fits[field]?.[column] ?? null));
+) =>
+  Object.fromEntries(
+    guessColumns(headers, fields, new Set(), (field, column) => fits[field]?.[column] ?? null),
+  );
 
 describe('columns for fields without one', () => {
   it.each([

@@ -64,7 +64,9 @@ it('keeps messages written by the author of a schema', async () => {
   ]);
   expect(await listIssues(worded, {})).toMatchObject([{ field: 'sku', message: 'Invalid SKU' }]);
   const refined = z.object({ sku: z.string() }).refine(() => false, 'expected a known SKU');
-  expect(await listIssues(refined, { sku: 'b' })).toMatchObject([{ field: null, message: 'expected a known SKU' }]);
+  expect(await listIssues(refined, { sku: 'b' })).toMatchObject([
+    { field: null, message: 'expected a known SKU' },
+  ]);
 });
 
 it('names unknown fields', async () => {

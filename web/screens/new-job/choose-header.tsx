@@ -30,7 +30,11 @@ export function ChooseHeader({ top, detected, format, onChange }: ChooseHeaderPr
   return (
     <div className="flex flex-col gap-2">
       {top.sheets && top.sheets.length > 1 && (
-        <ChooseSheet sheets={top.sheets} chosen={String(detected.sheet)} onChoose={(sheet) => onChange(sheetOf(format, sheet))} />
+        <ChooseSheet
+          sheets={top.sheets}
+          chosen={String(detected.sheet)}
+          onChoose={(sheet) => onChange(sheetOf(format, sheet))}
+        />
       )}
       {top.refusal !== null && (
         <p role="alert" className="flex gap-2 rounded-md bg-bad-soft px-3 py-2 text-bad">
@@ -54,7 +58,11 @@ export function ChooseHeader({ top, detected, format, onChange }: ChooseHeaderPr
       <p className="text-[13px] text-muted">
         {headerWords(top, skipLines)} Click another row if that is wrong.
       </p>
-      <section aria-label="First rows of the file" tabIndex={0} className="relative max-h-80 overflow-auto rounded-md border border-line">
+      <section
+        aria-label="First rows of the file"
+        tabIndex={0}
+        className="relative max-h-80 overflow-auto rounded-md border border-line"
+      >
         <table className="w-full text-left text-[13px]">
           <tbody>
             {rows.map(({ line, cells }) => {

@@ -39,6 +39,7 @@ export function headerWords({ rows, headerLines }: Top, skipLines: number): stri
 }
 
 export function sheetWords({ rows, isCounted, isHidden }: NonNullable<Top['sheets']>[number]): string {
-  const count = rows === 0 ? 'empty' : `${isCounted ? '' : 'about '}${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+  const count =
+    rows === 0 ? 'empty' : `${isCounted ? '' : 'about '}${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`;
   return isHidden ? `${count}, hidden` : count;
 }
