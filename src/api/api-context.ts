@@ -39,7 +39,7 @@ export interface ApiContext {
   /** Work that continues after its request was answered. */
   background: BackgroundWork;
   /** Work in flight in this process, per caller or per owner. */
-  slots: { uploads: Slots; exports: Slots; slices: Slots; webhookTests: Slots; images: Slots };
+  slots: { uploads: Slots; checks: Slots; exports: Slots; slices: Slots; webhookTests: Slots; images: Slots };
   /** Metrics of this process. */
   metrics: Metrics;
   streams: EventHub;

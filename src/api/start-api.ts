@@ -87,6 +87,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
     slots: {
       uploads: new Slots(),
+      checks: new Slots(),
       exports: new Slots(),
       slices: new Slots(),
       webhookTests: new Slots(),

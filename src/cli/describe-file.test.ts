@@ -11,11 +11,19 @@ test('reports emitted rows that were left out, with the setting that limits them
 });
 
 test('counts the rows that would not run, with the number of checked rows and the first reasons', () => {
-  const fine = { rows: 3, rejected: 0, refused: 0, reasons: [], wholeFile: true, stoppedBy: null };
+  const fine = { rows: 3, rejected: 0, refused: 0, kinds: [], reasons: [], wholeFile: true, stoppedBy: null };
   expect(describeCheck(fine)).toEqual(["Checked all 3 rows: the pipeline's input accepts them"]);
   const reasons = [{ line: 3, reason: 'n: expected a number' }];
   expect(
-    describeCheck({ rows: 2000, rejected: 1, refused: 2, reasons, wholeFile: false, stoppedBy: 'time' }),
+    describeCheck({
+      rows: 2000,
+      rejected: 1,
+      refused: 2,
+      kinds: [],
+      reasons,
+      wholeFile: false,
+      stoppedBy: 'time',
+    }),
   ).toEqual([
     "Checked the first 2,000 rows (the check ran out of time): 2 refused by the pipeline's input, 1 rejected as unreadable",
     '  Line 3: n: expected a number',

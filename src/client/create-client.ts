@@ -10,7 +10,7 @@ import { type Download, readDownload } from './read-download.ts';
 import { type Answered, type CallOptions, type Given, type RouteMethods, splitCall } from './route-call.ts';
 import { unexpectedAnswer } from './rowmill-api-error.ts';
 import { nameOf, sendFile, type UploadFile, type UploadOptions } from './send-file.ts';
-import { sendInParts } from './send-in-parts.ts';
+import { type ResumePoint, sendInParts } from './send-in-parts.ts';
 import { type Connection, sendRequest } from './send-request.ts';
 
 export interface ClientOptions {
@@ -49,6 +49,11 @@ export interface Client extends RouteMethods {
     job: Given<Routes['createJob']>,
     options?: UploadOptions,
   ): Promise<Answered<Routes['createJob']>>;
+  /** Uploads a file in parts, or resumes it, without creating a job. Returns the id of the complete upload. */
+  uploadParts(
+    file: Blob,
+    options: Omit<UploadOptions, 'resumable'> & { resumable: ResumePoint },
+  ): Promise<string>;
   /** Shows how a file would be read. Nothing is stored. */
   preview(
     file: UploadFile,
@@ -99,16 +104,19 @@ export function createClient(options: ClientOptions): Client {
       const response = await sendFile(connection, route, file, { ...job }, call);
       return (await readAnswer(route, response, validate)) as never;
     };
+  const uploadParts: Client['uploadParts'] = (file, call) => {
+    const { resumable, signal, headers, onProgress } = call;
+    const name = nameOf(file, call);
+    return sendInParts(connection, methods, file, name, resumable, { signal, headers, onProgress });
+  };
   return {
     ...methods,
+    uploadParts,
     upload: async (file, job, call = {}) => {
-      const { resumable, onProgress, ...options } = call;
+      const { resumable, onProgress: _, ...options } = call;
       if (!resumable || !(file instanceof Blob)) return send(ROUTES.createJob)(file, job, call);
       const point = resumable === true ? { uploadId: null } : resumable;
-      const { signal, headers } = options;
-      const parts = { signal, headers, onProgress };
-      const name = nameOf(file, call);
-      const uploadId = await sendInParts(connection, methods, file, name, point, parts);
+      const uploadId = await uploadParts(file, { ...call, resumable: point });
       return methods.createJob({ ...job, upload: { uploadId } }, options);
     },
     preview: send(ROUTES.previewJob),

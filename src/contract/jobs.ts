@@ -204,6 +204,8 @@ export const jobRoutes = defineRoutes({
       format: formatOptions.optional(),
       mapping: mapping.optional(),
       rows: z.number().int().min(1).max(200).optional(),
+      /** Also guess columns from words of their names and from their values; send those to keep as `mapping`. */
+      guess: z.boolean().optional(),
       source: z.strictObject({ name, path: z.string().min(1).max(2000) }).optional(),
     }),
     upload: true,

@@ -1,6 +1,7 @@
 // Files uploaded in parts. A client that was disconnected or paused asks for the offset and resumes from there.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
+import { formatOptions, mapping } from './new-job.ts';
 import { name, time } from './values.ts';
 
 const uploadParams = z.object({ uploadId: z.uuid() });
@@ -59,6 +60,22 @@ export const uploadRoutes = defineRoutes({
       'FILE_INCOMPLETE',
       'BLOB_STORE_UNAVAILABLE',
     ],
+  },
+  checkUpload: {
+    ...write,
+    idempotency: 'refused',
+    method: 'POST',
+    path: '/api/uploads/:uploadId/check',
+    summary:
+      'Check all rows of an uploaded file against a pipeline: problems by kind, and rows with problems, as JSON lines.',
+    params: uploadParams,
+    body: z.strictObject({
+      pipeline: name,
+      format: formatOptions.optional(),
+      mapping: mapping.optional(),
+    }),
+    answer: { status: 200, schema: null, type: 'bytes' },
+    errors: ['PIPELINE_NOT_FOUND', 'UPLOAD_NOT_FOUND', 'FILE_INCOMPLETE', 'BLOB_STORE_UNAVAILABLE'],
   },
   deleteUpload: {
     ...write,

@@ -40,8 +40,9 @@ export function withRows<T>(
   limits: ReadLimits,
   work: (reader: RowReader) => Promise<T>,
   signal?: AbortSignal,
+  wantsTop = false,
 ): Promise<T> {
-  return withThreads({ path, options, limits }, signal, async (start, stop) => {
+  return withThreads({ path, options, limits, wantsTop }, signal, async (start, stop) => {
     const open = async (): Promise<{ thread: FileThread; opened: OpenedFile }> => {
       const thread = start('open');
       const opened = await thread.next();
@@ -49,16 +50,18 @@ export function withRows<T>(
       return { thread, opened };
     };
     const { thread, opened } = await open();
-    const { detected, headers, text } = opened;
+    const { detected, headers, text, top } = opened;
+    const shown = top === undefined ? {} : { top };
     if (text !== null) {
       await stop(thread);
       const reader = textReader(opened, text, options, limits);
-      return work({ detected, headers, rows: () => reader.rows() });
+      return work({ detected, headers, ...shown, rows: () => reader.rows() });
     }
     let unread: FileThread | null = thread;
     return work({
       detected,
       headers,
+      ...shown,
       async *rows() {
         // The thread that found the headers continues with the rows; a second read needs a new thread.
         const reading = unread ?? (await open()).thread;
@@ -111,7 +114,7 @@ async function* takeRows(thread: FileThread): AsyncGenerator<ReadRow[]> {
 
 /** When `work` has finished, all threads are stopped and their unpacked files are removed. */
 async function withThreads<T>(
-  given: Pick<FileTask, 'path' | 'options' | 'limits'>,
+  given: Pick<FileTask, 'path' | 'options' | 'limits' | 'wantsTop'>,
   signal: AbortSignal | undefined,
   work: (
     start: (kind: FileTask['kind']) => FileThread,

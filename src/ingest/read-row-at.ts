@@ -31,7 +31,7 @@ export function readRowAt(pipeline: Pipeline, request: RowAtRequest, settings: S
     refuseImages(reader);
     // Refuses a file that lacks a required column, as an import does; the encoder would leave that to the schema.
     if (reader.headers !== null) mapColumns(reader.headers, fieldsOf(pipeline.input), mapping);
-    const encoder = previewEncoder(reader, pipeline, mapping, settings);
+    const encoder = await previewEncoder(reader, pipeline, { mapping, guess: false }, settings);
     let stored = 0;
     let rejected = 0;
     for await (const batch of reader.rows()) {

@@ -19,8 +19,34 @@ export interface RowReader {
   readonly lineEnd?: '\n' | '\r';
   /** For CSV. */
   readonly shape?: CsvShape;
+  /** For tables that are previewed. */
+  readonly top?: FileTop;
   /** Rows in the order of the file, the same on every read. Arrays keep the cost per row small. */
   rows(): AsyncGenerator<ReadRow[]>;
+}
+
+/** The beginning of a file as it is written, for a person who chooses the sheet and the header row. */
+export interface FileTop {
+  /** First rows, above and below the header. Long cells and wide rows are cut. */
+  rows: TopRow[];
+  /** Why the file is refused as it is read now, with this header and sheet. */
+  refusal: string | null;
+  /** Sheets of a workbook. */
+  sheets?: SheetSize[];
+}
+
+export interface TopRow {
+  line: number;
+  cells: string[];
+}
+
+export interface SheetSize {
+  name: string;
+  /** Rows that are not empty. */
+  rows: number;
+  /** False if only the first rows were counted, and `rows` is what the sheet itself declares. */
+  isCounted: boolean;
+  isHidden: boolean;
 }
 
 /** The typical shape of a table's rows, to judge odd rows by. Found when the file is opened; the same each time. */

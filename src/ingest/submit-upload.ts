@@ -13,17 +13,11 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 export async function submitUpload(
   context: EngineContext,
   pipeline: Pipeline,
-  { uploadId, name, bytes, received }: Upload,
+  upload: Upload,
   { sha256, ...options }: SubmitFileOptions & { sha256?: string },
 ): Promise<{ jobId: string; created: boolean }> {
-  if (received < bytes)
-    throw new RowmillError(
-      'FILE_INCOMPLETE',
-      `only ${received} of the ${bytes} bytes of ${name} have arrived`,
-      {
-        hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
-      },
-    );
+  checkIsComplete(upload);
+  const { uploadId, name, bytes } = upload;
   const keys = await listUploadParts(context.db, uploadId);
   const file = {
     kind: 'upload' as const,
@@ -36,6 +30,24 @@ export async function submitUpload(
   // Parts that remain are removed with the upload.
   await removeParts(context, uploadId).catch(() => {});
   return { jobId, created };
+}
+
+export function checkIsComplete({ uploadId, name, bytes, received }: Upload): void {
+  if (received >= bytes) return;
+  throw new RowmillError(
+    'FILE_INCOMPLETE',
+    `only ${received} of the ${bytes} bytes of ${name} have arrived`,
+    {
+      hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
+    },
+  );
+}
+
+export async function readUploadedFile(
+  context: EngineContext,
+  uploadId: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  return joinParts(context.blobs, await listUploadParts(context.db, uploadId), undefined);
 }
 
 async function* joinParts(

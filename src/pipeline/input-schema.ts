@@ -27,6 +27,8 @@ export interface SchemaIssue {
   /** Path of the field; null for the row as a whole. */
   field: string | null;
   message: string;
+  /** The message without the value: equal for rows with the same problem. */
+  kind: string;
 }
 
 /** Like `checkInput`, but returns each issue separately. */
@@ -36,10 +38,11 @@ export async function listIssues(schema: InputSchema, input: unknown): Promise<S
     return issues.slice(0, MAX_ISSUES).map((issue) => ({
       field: pathOf(issue) || null,
       message: toStorableText(wordsOf(issue, input), MAX_ERROR_LENGTH),
+      kind: toStorableText(issueWords(issue, input, { showsValue: false }), MAX_ERROR_LENGTH),
     }));
   } catch (error) {
     const refusal = refused(error) as { message: string };
-    return [{ field: null, message: refusal.message }];
+    return [{ field: null, message: refusal.message, kind: refusal.message }];
   }
 }
 
@@ -71,10 +74,34 @@ function refused(error: unknown): Checked {
 
 /** Fields of an object schema if its library exposes them (zod: `shape`, valibot: `entries`); null otherwise. */
 export function fieldsOf(schema: InputSchema | undefined): InputField[] | null {
+  const schemas = fieldSchemas(schema);
+  return schemas && schemas.map(([name, field]) => ({ name, required: isRequired(field) }));
+}
+
+function fieldSchemas(schema: InputSchema | undefined): [name: string, schema: unknown][] | null {
   const { shape, entries } = (schema ?? {}) as { shape?: unknown; entries?: unknown };
   const fields = shape ?? entries;
-  if (fields === null || typeof fields !== 'object') return null;
-  return Object.entries(fields).map(([name, field]) => ({ name, required: isRequired(field) }));
+  return fields === null || typeof fields !== 'object' ? null : Object.entries(fields);
+}
+
+/** Share of the values that a field accepts by itself; null without values, or if its schema cannot be asked. */
+export async function shareThatFits(
+  schema: InputSchema | undefined,
+  field: string,
+  values: readonly unknown[],
+): Promise<number | null> {
+  const found = fieldSchemas(schema)?.find(([name]) => name === field)?.[1] as InputSchema | undefined;
+  if (found === undefined || values.length === 0) return null;
+  try {
+    let fitting = 0;
+    for (const value of values) {
+      const { issues } = await found['~standard'].validate(value);
+      if (issues === undefined) fitting += 1;
+    }
+    return fitting / values.length;
+  } catch {
+    return null;
+  }
 }
 
 function isRequired(field: unknown): boolean {

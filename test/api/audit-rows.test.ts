@@ -159,6 +159,13 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
     leavesNoRow: NOT_YET,
     call: async () => ({ ...(await announced()), body: Buffer.from('n\n1') }),
   },
+  checkUpload: {
+    changesNothing: 'it keeps nothing of what it finds',
+    call: async () => {
+      const { body } = await make('/api/uploads', { name: 'rows.csv', bytes: 0 });
+      return { params: { uploadId: body.uploadId }, body: { pipeline: 'doubling' } };
+    },
+  },
   deleteUpload: { leavesNoRow: NOT_YET, call: announced },
   exportJob: { call: endedJob, rows: ['job.export job'], alone: true },
   prepareExport: { call: endedJob, rows: ['job.export_prepare job'] },

@@ -119,6 +119,7 @@ const MATRIX: Record<RouteName, Row> = {
   createUpload: WRITE,
   getUpload: WRITE,
   appendUpload: WRITE,
+  checkUpload: WRITE,
   deleteUpload: WRITE,
   listWebhooks: READ,
   createWebhook: WRITE,

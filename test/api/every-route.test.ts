@@ -158,6 +158,7 @@ const NOT_PLAIN: RouteName[] = [
   'getSample',
   'getUpload',
   'appendUpload',
+  'checkUpload',
   'deleteUpload',
   'getWebhook',
   'changeWebhook',

@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { preview } from '../../src/contract/new-job.ts';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
+import { definePipeline } from '../../src/index.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { writeWorkbook } from '../support/workbook-writer.ts';
 
 const database = useTestDatabase();
 const pipelines = [doubling];
@@ -32,9 +35,9 @@ test('describes a file: dialect, columns, missing fields with suggestions, and r
     file: { name: 'rows.csv', bytes: Buffer.byteLength(text) },
     detected: { format: 'csv', csv: { delimiter: ';', header: true } },
     columns: [
-      { header: 'N', field: 'n' },
-      { header: 'notes', field: 'notes' },
-      { header: 'rowmill_error', field: null },
+      { header: 'N', field: 'n', match: 'sure' },
+      { header: 'notes', field: 'notes', match: null },
+      { header: 'rowmill_error', field: null, match: null },
     ],
     missing: [{ field: 'note', required: false, suggestions: ['notes'] }],
     looked: { rows: 3, withProblems: 2, wholeFile: true },
@@ -50,11 +53,136 @@ test('describes a file: dialect, columns, missing fields with suggestions, and r
       stoppedBy: null,
     },
   });
-  expect(body.rows[0]).toEqual({ line: 2, input: { n: '1', notes: 'a' }, problems: [] });
-  expect(body.rows[1].problems).toEqual([{ field: 'n', message: expect.any(String) }]);
-  expect(body.rows[2]).toMatchObject({ input: null, problems: [{ field: null }] });
+  expect(body.rows[0]).toEqual({ line: 2, input: { n: '1', notes: 'a' }, raw: null, problems: [] });
+  expect(body.rows[1].problems).toEqual([
+    {
+      field: 'n',
+      message: 'expected a number, got "foo"',
+      kind: expect.stringMatching(/^expected a number/),
+    },
+  ]);
+  expect(body.rows[2]).toMatchObject({ input: null, raw: '3', problems: [{ field: null }] });
+  expect(body.problemRows.map(({ line }: { line: number }) => line)).toEqual([3, 4]);
+  expect(body.checked.kinds).toEqual([
+    { field: 'n', kind: body.rows[1].problems[0].kind, rows: 1 },
+    { field: null, kind: 'cannot be read', rows: 1 },
+  ]);
   expect(await database.query('select job_id from jobs')).toEqual([]);
   expect(readdirSync(folder)).not.toContain('blobs');
+});
+
+/** A title sheet, then a sheet with titles and a note above a table. */
+const messyWorkbook = () => {
+  const row = (line: number, cells: string[]) =>
+    `<row r="${line}">${cells
+      .map((text, at) => `<c r="${'ABCDEF'[at]}${line}" t="inlineStr"><is><t>${text}</t></is></c>`)
+      .join('')}</row>`;
+  const customers = [
+    row(1, ['Customers of 2026']),
+    row(2, ['Exported by Ms Jansen']),
+    row(5, ['Company name', 'URL', 'Country code', 'Headcount']),
+    row(6, ['Acme', 'https://acme.example', 'DE', '120']),
+    row(7, ['Globex', 'https://globex.example', 'FR', '80']),
+    row(8, ['Initech', 'https://initech.example', 'US', 'ca. 50']),
+  ];
+  return writeWorkbook({
+    sheets: [
+      { name: 'Cover', data: row(1, ['Customer list']) },
+      { name: 'Customers', data: customers.join('') },
+      { name: 'Empty', data: '' },
+    ],
+  });
+};
+const companies = definePipeline({
+  name: 'companies',
+  input: z.object({
+    name: z.string().min(1),
+    website: z.url(),
+    country: z.string().length(2),
+    employees: z.coerce.number(),
+  }),
+  phases: [{ name: 'look', run: () => ({}) }],
+});
+
+test('shows the first rows and sheets of a messy workbook, and maps its columns with a confidence', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [companies] });
+  const look = async (job: object) => {
+    const form = new FormData();
+    form.append('job', JSON.stringify({ pipeline: 'companies', ...job }));
+    form.append('file', new Blob([messyWorkbook()]), 'customers.xlsx');
+    const { body } = await send(url, 'POST', '/api/jobs/preview', form);
+    expect(preview.parse(body)).toEqual(body);
+    return body;
+  };
+  const body = await look({ guess: true });
+  expect(body.detected).toMatchObject({ sheet: 'Customers' });
+  expect(body.top).toMatchObject({ headerLines: [5], refusal: null });
+  expect(body.top.rows.map(({ line, cells }: { line: number; cells: string[] }) => [line, cells[0]])).toEqual(
+    [
+      [1, 'Customers of 2026'],
+      [2, 'Exported by Ms Jansen'],
+      [5, 'Company name'],
+      [6, 'Acme'],
+      [7, 'Globex'],
+      [8, 'Initech'],
+    ],
+  );
+  expect(body.top.sheets).toEqual([
+    { name: 'Cover', rows: 1, isCounted: true, isHidden: false },
+    { name: 'Customers', rows: 6, isCounted: true, isHidden: false },
+    { name: 'Empty', rows: 0, isCounted: true, isHidden: false },
+  ]);
+  expect(body.columns).toEqual([
+    { header: 'Company name', field: 'name', match: 'likely' },
+    { header: 'URL', field: 'website', match: 'likely' },
+    { header: 'Country code', field: 'country', match: 'likely' },
+    { header: 'Headcount', field: 'employees', match: 'likely' },
+  ]);
+  expect(body.checked).toMatchObject({ rows: 3, refused: 1, kinds: [{ field: 'employees', rows: 1 }] });
+  // Without guesses, only names and synonyms count, as for a job.
+  expect((await look({})).missing).toEqual([
+    { field: 'name', required: true, suggestions: ['Company name'] },
+  ]);
+  // A person clicks the wrong row, and then sees why that does not work.
+  const wrong = await look({ format: { skipLines: 1, header: true }, guess: true });
+  expect(wrong.top).toMatchObject({ headerLines: [2], refusal: expect.stringContaining('the one column') });
+});
+
+test('shows lines above the table of a CSV file, and takes the header row that a person chooses', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const text = 'Stock "list\n\nN;note\n1;a\n2;b\n';
+  const look = async (job: object) =>
+    (await send(url, 'POST', '/api/jobs/preview', uploadForm({ pipeline: 'doubling', ...job }, text))).body;
+  const { top } = await look({});
+  expect(top).toEqual({
+    headerLines: [3],
+    refusal: null,
+    rows: [
+      { line: 1, cells: [expect.stringContaining('list')] },
+      { line: 3, cells: ['N', 'note'] },
+      { line: 4, cells: ['1', 'a'] },
+      { line: 5, cells: ['2', 'b'] },
+    ],
+  });
+  const chosen = await look({ format: { skipLines: 3, header: true } });
+  expect(chosen.top.headerLines).toEqual([4]);
+  expect(chosen.columns.map(({ header }: { header: string }) => header)).toEqual(['1', 'a']);
+});
+
+test('leaves a field without a column if a person wants that', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const form = () => uploadForm({ pipeline: 'doubling', mapping: { note: '' } }, 'n,note\n1,a\n');
+  const { body } = await send(url, 'POST', '/api/jobs/preview', form());
+  expect(body.missing).toMatchObject([{ field: 'note', required: false }]);
+  const { status, body: made } = await send(url, 'POST', '/api/jobs', form());
+  expect(status).toBe(201);
+  const [job] = await database.query('select input_columns from jobs where job_id = $1', [made.jobId]);
+  expect(job).toEqual({
+    input_columns: [
+      { key: 'n', header: 'n' },
+      { key: 'note_2', header: 'note' },
+    ],
+  });
 });
 
 test('reports a required field without a column, and does not refuse it', async () => {
@@ -134,8 +262,8 @@ test('shows the keys found in JSON lines', async () => {
   expect(body).toMatchObject({
     detected: { format: 'jsonl' },
     columns: [
-      { header: 'n', field: 'n' },
-      { header: 'extra', field: 'extra' },
+      { header: 'n', field: 'n', match: 'sure' },
+      { header: 'extra', field: 'extra', match: null },
     ],
     missing: [{ field: 'note', required: false }],
   });

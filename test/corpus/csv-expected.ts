@@ -265,7 +265,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     headers: 'name·age',
     rows: ['3 Ann·31', '4 Bob·42'],
     warnings: [
-      'The first line was not read as a row: Report 2024. If it is data, change "Skip rows at top" (--skip-lines).',
+      'The first line was not read as a row: Report 2024. If it is data, choose another header row (--skip-lines).',
     ],
   },
   {
@@ -275,7 +275,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     headers: 'id·product·amount·unit',
     rows: ['4 1·Tea·12·kg', '5 2·Coffee·30·kg'],
     warnings: [
-      'The first 2 lines were not read as rows: Sales report,,, / ,,,. If they are data, change "Skip rows at top" (--skip-lines).',
+      'The first 2 lines were not read as rows: Sales report,,, / ,,,. If they are data, choose another header row (--skip-lines).',
     ],
   },
   {
@@ -285,7 +285,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     headers: 'id·product·amount',
     rows: ['5 1·Tea·12', '6 2·Coffee·30', '7 3·Milk·7'],
     warnings: [
-      'The first 3 lines were not read as rows: Sales report / Created: 2024-03-01. If they are data, change "Skip rows at top" (--skip-lines).',
+      'The first 3 lines were not read as rows: Sales report / Created: 2024-03-01. If they are data, choose another header row (--skip-lines).',
     ],
   },
   {
@@ -334,7 +334,7 @@ export const EXPECTED_CSV: ExpectedCsv[] = [
     headers: 'id·name',
     rows: ['3 1·Ann, the first', '4 2·Bob'],
     warnings: [
-      'The first line was not read as a row: sep=;. If it is data, change "Skip rows at top" (--skip-lines).',
+      'The first line was not read as a row: sep=;. If it is data, choose another header row (--skip-lines).',
     ],
   },
   {

@@ -20,7 +20,7 @@ import { waitMs } from '../../platform/clock.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { readJob, readVisibleJob } from '../../store/views/jobs/read-job.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { chooseOwner, seenBy } from '../requests/actor.ts';
+import { type Actor, chooseOwner, seenBy } from '../requests/actor.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import { idempotencyKeyOf } from '../requests/answer-once.ts';
 import type { ApiContext } from '../api-context.ts';
@@ -65,15 +65,9 @@ export async function withUploadSlot<T>(
   context: ApiContext,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { uploadsAtOnce } = request.engine.settings;
-  const release = context.slots.uploads.take(request.actor.userId, uploadsAtOnce);
+  let release: (() => void) | undefined;
   try {
-    if (!release)
-      throw new RetryLaterError(
-        'RATE_LIMITED',
-        `expected at most ${uploadsAtOnce} uploads of one caller at once (uploadsAtOnce)`,
-        1000,
-      );
+    release = takeUploadSlot(request, context);
     return await work();
   } catch (error) {
     drainRest(request.raw);
@@ -84,6 +78,21 @@ export async function withUploadSlot<T>(
   } finally {
     release?.();
   }
+}
+
+/** Returns a function that releases the slot. */
+export function takeUploadSlot(
+  { actor, engine }: { actor: Actor; engine: EngineContext },
+  context: ApiContext,
+): () => void {
+  const { uploadsAtOnce } = engine.settings;
+  const release = context.slots.uploads.take(actor.userId, uploadsAtOnce);
+  if (release) return release;
+  throw new RetryLaterError(
+    'RATE_LIMITED',
+    `expected at most ${uploadsAtOnce} uploads of one caller at once (uploadsAtOnce)`,
+    1000,
+  );
 }
 
 async function fromUpload(request: Request, context: ApiContext): Promise<CreatedJob> {

@@ -8,6 +8,7 @@ import { removeUpload } from '../../engine/uploads/remove-upload.ts';
 import type { Upload } from '../../store/views/files/read-upload.ts';
 import { ownerOf } from '../requests/actor.ts';
 import { checkStorable } from '../requests/check-storable.ts';
+import { checkUpload } from '../files/check-upload.ts';
 import { findUpload } from '../files/find-upload.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { withUploadSlot } from '../jobs/make-job.ts';
@@ -38,6 +39,7 @@ export const uploadHandlers: Handlers<typeof uploadRoutes> = {
       return shownUpload({ ...upload, received });
     });
   },
+  checkUpload,
   async deleteUpload({ actor, engine, params }, context) {
     const { uploadId } = await findUpload(context, actor, params.uploadId);
     await removeUpload(engine, uploadId);

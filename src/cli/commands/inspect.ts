@@ -30,7 +30,7 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
     const fields = pipeline === null ? null : fieldsOf(pipeline.input);
     const mapped = reader.headers === null ? null : mapColumns(reader.headers, fields, map);
     const columns = mapped?.columns.filter((column) => column !== null) ?? [];
-    const encoder = previewEncoder(reader, pipeline, map, settings);
+    const encoder = await previewEncoder(reader, pipeline, { mapping: map, guess: false }, settings);
     const first: ReadRow[] = [];
     const bounds = { ...CHECK_BOUNDS, rows: pipeline?.input ? CHECK_BOUNDS.rows : shown };
     const checked = await checkRows(reader, encoder.encode, pipeline, bounds, (row) => {

@@ -14,7 +14,7 @@ const MEANINGS = [
   'street strasse rue calle',
   'zip zipcode postcode postalcode plz postleitzahl codepostal codigopostal',
   'city town stadt ort ville ciudad',
-  'country land pays pais',
+  'country countrycode countryname land landercode laendercode pays codepays pais codigopais',
   'language sprache langue idioma',
   'date datum fecha',
   'title titel titre titulo',
@@ -30,7 +30,8 @@ const MEANINGS = [
   'color colour farbe couleur',
   'size grosse groesse taille talla tamano',
   'weight gewicht poids peso',
-  'url link website webseite siteweb sitioweb',
+  'url link website homepage webseite webadresse siteweb sitioweb',
+  'employees employeecount numberofemployees headcount staffcount mitarbeiter mitarbeiterzahl anzahlmitarbeiter effectif effectifs empleados',
   'comment comments kommentar bemerkung commentaire comentario',
 ].map((line) => line.split(' '));
 

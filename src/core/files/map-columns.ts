@@ -20,7 +20,12 @@ export interface ColumnMapping {
   ignored: string[];
   /** Fields without a column, all of them optional. */
   unmapped: string[];
+  /** Why each field has its column. */
+  matches: Map<string, 'given' | 'sure' | 'likely'>;
 }
+
+/** In a mapping by a person: the field gets no column. */
+export const NO_COLUMN = '';
 
 const MAX_SUGGESTIONS = 3;
 /** Headers that only Rowmill writes. */
@@ -45,25 +50,36 @@ export function mapColumns(
     return index >= 0;
   };
 
-  const said = Object.entries(given).map(([name, wanted]) => ({ name, wanted }));
-  for (const { name } of said) checkField(name, fields);
+  const matches: ColumnMapping['matches'] = new Map();
+  for (const name of Object.keys(given)) checkField(name, fields);
+  const said = Object.entries(given)
+    .filter(([, wanted]) => wanted !== NO_COLUMN)
+    .map(([name, wanted]) => ({ name, wanted }));
   const notFound = takeBySimilarity(
     said.filter(({ name, wanted }) => !take(name, wanted)),
     SAME_WORDS,
     { headers, fieldOf, free },
   );
   if (notFound.length > 0) throw missing(notFound.slice(0, 1), headers);
+  for (const { name } of said) matches.set(name, 'given');
   const open = (fields ?? []).filter(({ name }) => !Object.hasOwn(given, name));
   const left = open.filter(({ name }) => !take(name, name));
-  const lacking = takeBySimilarity(
+  const similar = takeBySimilarity(
     left.map((field) => ({ ...field, wanted: field.name })),
-    SAME_MEANING,
+    SAME_WORDS,
     { headers, fieldOf, free },
   );
-  const required = lacking.filter((field) => field.required);
+  const lacking = takeBySimilarity(similar, [meaningForms], { headers, fieldOf, free });
+  for (const { name } of open) if (!similar.some((field) => field.name === name)) matches.set(name, 'sure');
+  for (const { name } of similar)
+    if (!lacking.some((field) => field.name === name)) matches.set(name, 'likely');
+  const unwanted = (fields ?? []).filter(({ name }) => given[name] === NO_COLUMN);
+  const none = [...lacking, ...unwanted.map((field) => ({ ...field, wanted: field.name }))];
+  const required = none.filter((field) => field.required);
   if (required.length > 0) throw missing(required, headers);
-  const unmapped = lacking.map(({ name }) => name);
-  return { columns: nameColumns(headers, fieldOf), ignored, unmapped };
+  const unmapped = none.map(({ name }) => name);
+  const columns = nameColumns(headers, fieldOf, new Set(unwanted.map(({ name }) => name)));
+  return { columns, ignored, unmapped, matches };
 }
 
 /** Names match if they have a form in common. */
@@ -75,7 +91,6 @@ const meaningForms: FormsOf = (name) => {
   return meaning === null ? [] : [meaning];
 };
 const SAME_WORDS: FormsOf[] = [plainForms, foldName];
-const SAME_MEANING: FormsOf[] = [...SAME_WORDS, meaningForms];
 
 interface Columns {
   headers: string[];
@@ -124,8 +139,12 @@ function groupByForm<Name>(
 }
 
 /** Gives each column a unique key: an empty header gets its position, a repeated one a number. No column is lost. */
-function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputColumn | null)[] {
-  const used = new Set(fieldOf.values());
+function nameColumns(
+  headers: string[],
+  fieldOf: Map<number, string>,
+  unwanted: ReadonlySet<string>,
+): (InputColumn | null)[] {
+  const used = new Set([...fieldOf.values(), ...unwanted]);
   /** Next number for each repeated header. Counting from 2 every time would take quadratic time. */
   const numbers = new Map<string, number>();
   return headers.map((given, index) => {

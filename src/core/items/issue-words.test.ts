@@ -59,16 +59,18 @@ it('truncates long values, and different values form one error group', async () 
 
 it('keeps messages written by the author of a schema', async () => {
   const worded = z.object({ sku: z.string('Invalid SKU').regex(/^A/, 'expected a SKU such as A-1') });
-  expect(await listIssues(worded, { sku: 'b' })).toEqual([
+  expect(await listIssues(worded, { sku: 'b' })).toMatchObject([
     { field: 'sku', message: 'expected a SKU such as A-1' },
   ]);
-  expect(await listIssues(worded, {})).toEqual([{ field: 'sku', message: 'Invalid SKU' }]);
+  expect(await listIssues(worded, {})).toMatchObject([{ field: 'sku', message: 'Invalid SKU' }]);
   const refined = z.object({ sku: z.string() }).refine(() => false, 'expected a known SKU');
-  expect(await listIssues(refined, { sku: 'b' })).toEqual([{ field: null, message: 'expected a known SKU' }]);
+  expect(await listIssues(refined, { sku: 'b' })).toMatchObject([
+    { field: null, message: 'expected a known SKU' },
+  ]);
 });
 
 it('names unknown fields', async () => {
-  expect(await listIssues(z.strictObject({}), { a: 1, b: 2 })).toEqual([
+  expect(await listIssues(z.strictObject({}), { a: 1, b: 2 })).toMatchObject([
     { field: null, message: 'expected no field "a", "b"' },
   ]);
 });

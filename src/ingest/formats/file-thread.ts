@@ -45,8 +45,8 @@ async function run(task: FileTask): Promise<void> {
     if (task.kind === 'sniff') return tell({ kind: 'sniffed', sniffed: file.sniffed });
     const format = chooseFormat(file, options.format);
     if (format === 'xlsx') return await readSheet(file.path, file.sniffed.compression, task);
-    const opened = await openTextFormat(format, file.path, options, limits);
-    const { detected, headers, shape, lineEnd = '\n' } = opened;
+    const opened = await openTextFormat(format, file.path, options, limits, task.wantsTop);
+    const { detected, headers, shape, top, lineEnd = '\n' } = opened;
     const lines = { encoding: detected.encoding ?? 'utf-8', lineEnd };
     const { compression } = file.sniffed;
     tell({
@@ -55,6 +55,7 @@ async function run(task: FileTask): Promise<void> {
       headers,
       shape,
       text: { path: file.path, ...lines },
+      top,
     });
   } catch (error) {
     // Any other error is a bug and ends the thread with an 'error' event.
@@ -67,7 +68,7 @@ async function run(task: FileTask): Promise<void> {
 async function readSheet(
   path: string,
   compression: 'gzip' | 'zip' | undefined,
-  { options, limits }: FileTask,
+  { options, limits, wantsTop }: FileTask,
 ): Promise<void> {
   await inspectArchive(path, limits);
   // The chosen sheet is opened twice, everything else once.
@@ -77,15 +78,16 @@ async function readSheet(
     inflateMaxRatio: limits.inflateMaxRatio * 2,
   };
   await withZip(path, twice, async (archive) => {
-    const { rows, sheet, sheets, headers, table, preamble, warnings } = await openSheetTable(
+    const { rows, sheet, sheets, headers, table, preamble, warnings, top } = await openSheetTable(
       archive,
       options,
       limits,
+      wantsTop,
     );
     const found = preamble === '' ? {} : { preamble };
     const packed = compression === undefined ? {} : { compression };
     const detected = { format: 'xlsx' as const, sheet, sheets, table, ...found, warnings, ...packed };
-    tell({ kind: 'opened', detected, headers, text: null });
+    tell({ kind: 'opened', detected, headers, text: null, top });
     let batch: ReadRow[] = [];
     let bytes = 0;
     for await (const some of rows) {

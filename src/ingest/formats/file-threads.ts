@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../core/errors/error-registry.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
-import type { CsvShape, DetectedFormat, FormatOptions, ReadLimits, ReadRow } from '../row-reader.ts';
+import type { CsvShape, DetectedFormat, FileTop, FormatOptions, ReadLimits, ReadRow } from '../row-reader.ts';
 import type { SniffedFormat } from './sniff-format.ts';
 import type { TextLines } from './text-sample.ts';
 import { tooMuchMemory } from './xlsx/shared-strings.ts';
@@ -18,6 +18,8 @@ export interface FileTask {
   folder: string;
   options: FormatOptions;
   limits: ReadLimits;
+  /** Also return the first rows as they are written, and the sizes of all sheets. */
+  wantsTop?: boolean | undefined;
 }
 
 /** `more` requests one more batch of rows. */
@@ -30,6 +32,7 @@ export interface OpenedFile {
   shape?: CsvShape | undefined;
   /** Path and line format of a text file; null if the rows come from the thread. */
   text: (TextLines & { path: string }) | null;
+  top?: FileTop | undefined;
 }
 
 export type FromFileThread =

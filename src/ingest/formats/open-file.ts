@@ -23,10 +23,11 @@ export function openTextFormat(
   path: string,
   options: FormatOptions,
   limits: ReadLimits,
+  wantsTop = false,
 ): Promise<RowReader> {
   switch (format) {
     case 'csv':
-      return openCsv(path, options, limits);
+      return openCsv(path, options, limits, wantsTop);
     case 'jsonl':
       return openJsonl(path, options, limits);
     case 'json':

@@ -12,7 +12,9 @@ export interface Trial {
   add(row: ReadRow, characters: number): boolean;
   /** Rows seen so far. */
   count(): number;
-  /** Throws FILE_INVALID if more than half of the rows were rejected. */
+  /** FILE_INVALID if more than half of the rows were rejected; null otherwise. */
+  refusal(): RowmillError | null;
+  /** Throws the refusal. */
   end(): void;
 }
 
@@ -31,6 +33,14 @@ export function createTrial({ fit, how, hint, unit = 'line' }: TrialWords): Tria
   let seen = 0;
   let rejected = 0;
   let example = '';
+  const refusal = (): RowmillError | null => {
+    if (rejected * 2 <= count) return null;
+    return new RowmillError(
+      'FILE_INVALID',
+      `expected most rows to ${fit}, but ${rejected} of the first ${count} do not (${example}); ${how}`,
+      { hint },
+    );
+  };
   return {
     add(row, characters) {
       count += 1;
@@ -42,13 +52,10 @@ export function createTrial({ fit, how, hint, unit = 'line' }: TrialWords): Tria
       return count >= TRIAL_ROWS || seen >= TRIAL_CHARACTERS;
     },
     count: () => count,
+    refusal,
     end() {
-      if (rejected * 2 <= count) return;
-      throw new RowmillError(
-        'FILE_INVALID',
-        `expected most rows to ${fit}, but ${rejected} of the first ${count} do not (${example}); ${how}`,
-        { hint },
-      );
+      const refused = refusal();
+      if (refused !== null) throw refused;
     },
   };
 }

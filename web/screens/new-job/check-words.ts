@@ -2,10 +2,14 @@
 import { formatCount } from '../../lib/format.ts';
 import type { Preview } from './column-choices.ts';
 
+export type RowCheck = Preview['checked'];
+export type ProblemKind = RowCheck['kinds'][number];
+
+const REPAIRED = 'repaired';
+
 /** Empty if there is nothing to report. */
-export function checkWords({ looked, checked }: Pick<Preview, 'looked' | 'checked'>): string[] {
-  const { refused, rejected } = checked;
-  const repaired = repairedRows({ looked, checked });
+export function checkWords({ refused, rejected, kinds }: RowCheck): string[] {
+  const repaired = kinds.find(({ field, kind }) => field === null && kind === REPAIRED)?.rows ?? 0;
   return [
     refused > 0 &&
       `${count(refused, 'row')} will fail at no cost; you can correct ${refused === 1 ? 'it' : 'them'} later.`,
@@ -20,10 +24,12 @@ export function checkWords({ looked, checked }: Pick<Preview, 'looked' | 'checke
   ].filter((words) => words !== false);
 }
 
-/** `looked` counts repaired rows together with the others, over fewer rows than `checked`. 0 if unknown. */
-function repairedRows({ looked, checked }: Pick<Preview, 'looked' | 'checked'>): number {
-  const stopped = checked.refused + checked.rejected;
-  return stopped === 0 || looked.rows === checked.rows ? looked.withProblems - stopped : 0;
+export function kindWords({ field, kind }: Pick<ProblemKind, 'field' | 'kind'>): string {
+  return field === null ? kind : `${field}: ${kind}`;
+}
+
+export function isOfKind(problem: Pick<ProblemKind, 'field' | 'kind'>, wanted: ProblemKind): boolean {
+  return problem.field === wanted.field && problem.kind === wanted.kind;
 }
 
 function count(rows: number, unit: string): string {

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../../src/contract/operations.ts';
 import { SelectField } from '../../components/select-field.tsx';
 import { fieldsOfSchema, type SchemaField } from './schema-form.ts';
+import { templateHref } from './template-of.ts';
 
 export type Pipeline = z.infer<typeof pipelineSchema>;
 
@@ -70,6 +71,15 @@ function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
                 </span>
               </li>
             ))}
+            <li>
+              <a
+                className="text-accent underline"
+                href={templateHref(fields)}
+                download={`${pipeline.name}-template.csv`}
+              >
+                Download template
+              </a>
+            </li>
           </ul>
         )}
       </dd>

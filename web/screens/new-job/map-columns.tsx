@@ -1,10 +1,10 @@
-// Maps columns to fields, with one-click suggestions for near matches.
+// Maps columns to fields, with the confidence of each match and one-click suggestions for near matches.
 import { Check, CircleDashed, TriangleAlert } from 'lucide-react';
 import { useId } from 'react';
 import { Button } from '../../components/button.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { classNames } from '../../lib/class-names.ts';
-import type { ColumnChoice } from './column-choices.ts';
+import { type ColumnChoice, NO_COLUMN } from './column-choices.ts';
 
 export interface MapColumnsProps {
   choices: readonly ColumnChoice[];
@@ -22,8 +22,18 @@ export function MapColumns({ choices, headers, onChoose }: MapColumnsProps) {
   );
 }
 
+const MATCH_WORDS = {
+  given: 'chosen by you',
+  sure: 'sure: same name',
+  likely: 'likely',
+  guess: 'guess, please check',
+} as const;
+/** Values of options that are not headers; headers have no NUL. */
+const RESET = '\0reset';
+const NONE = '\0none';
+
 function MapField({
-  choice: { field, required, column, isGiven, suggestions },
+  choice: { field, required, column, match, isGiven, suggestions },
   headers,
   onChoose,
 }: {
@@ -48,12 +58,15 @@ function MapField({
       </label>
       <select
         id={id}
-        value={column ?? ''}
+        value={column ?? NONE}
         aria-invalid={isLacking || undefined}
-        onChange={({ target }) => onChoose(field, target.value === '' ? null : target.value)}
+        onChange={({ target: { value } }) =>
+          onChoose(field, value === RESET ? null : value === NONE ? NO_COLUMN : value)
+        }
         className={classNames(inputClass, 'w-full sm:w-64')}
       >
-        {(column === null || isGiven) && <option value="">{isGiven ? 'Automatic' : 'Not mapped'}</option>}
+        <option value={NONE}>Not mapped</option>
+        {isGiven && <option value={RESET}>Automatic</option>}
         {[...new Set(headers)]
           .filter((header) => header !== '')
           .map((header) => (
@@ -62,6 +75,11 @@ function MapField({
             </option>
           ))}
       </select>
+      {match !== null && (
+        <span className={classNames('text-[13px]', match === 'guess' ? 'text-warn' : 'text-muted')}>
+          {MATCH_WORDS[match]}
+        </span>
+      )}
       {column === null &&
         suggestions.map((header) => (
           <Button key={header} size="small" onClick={() => onChoose(field, header)}>

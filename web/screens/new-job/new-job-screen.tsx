@@ -1,7 +1,7 @@
 // The form for a new job: pipeline, file, preview and options. Nothing is stored or charged before the last button.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -15,13 +15,16 @@ import { newJobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
 import { ChooseFile } from './choose-file.tsx';
 import { ChoosePipeline, type Pipeline } from './choose-pipeline.tsx';
-import { chooseColumn, columnChoices, type Mapping, missingRequired } from './column-choices.ts';
+import { chooseColumn, columnChoices, type Mapping, missingRequired, seenMapping } from './column-choices.ts';
+import { type EstimateWords, estimateWords, rowsToRun } from './estimate-words.ts';
 import { JobOptions } from './job-options.tsx';
 import { ParamsForm } from './params-form.tsx';
 import { PreviewPanel } from './preview-panel.tsx';
 import { isUnbounded, NO_OPTIONS, readJobOptions } from './read-job-options.ts';
 import { type FormTexts, fieldsOfSchema, readForm } from './schema-form.ts';
 import { UploadPanel } from './upload-panel.tsx';
+import { isCheckedAlone } from './preview-part.ts';
+import { type UploadPoint, useCheck } from './use-check.ts';
 import { type ChosenFile, type FormatOptions, usePreview } from './use-preview.ts';
 import { useStartJob } from './use-start-job.ts';
 
@@ -86,7 +89,8 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   const [isTried, setTried] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const preview = usePreview({ chosen, pipeline: pipeline?.name, format, mapping, evenLarge });
-  const { state, start, pause, resume, cancel } = useStartJob(({ jobId, created }) => {
+  const point = useRef<UploadPoint>({ of: '', uploadId: null });
+  const { state, start, pause, resume, cancel } = useStartJob(point, ({ jobId, created }) => {
     if (!created) say("You've already uploaded this file — here's its job.");
     else say(options.hold ? 'Job created' : 'Job started');
     void navigate({ to: '/jobs/$jobId', params: { jobId } });
@@ -95,6 +99,27 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   const seen = preview.data?.tooLarge === false ? preview.data.preview : null;
   const choices = seen && columnChoices(seen, fieldsOfSchema(pipeline?.input ?? null), mapping);
   const lacking = choices ? missingRequired(choices) : [];
+  const shownMapping = seenMapping(choices ?? [], mapping);
+  const isMisread = seen !== null && seen.top !== null && seen.top.refusal !== null;
+  const check = useCheck(
+    {
+      chosen,
+      pipeline: pipeline?.name,
+      format,
+      mapping: shownMapping,
+      isAutomatic:
+        pipeline?.input != null &&
+        !preview.isFetching &&
+        seen !== null &&
+        !seen.checked.wholeFile &&
+        !isMisread &&
+        lacking.length === 0 &&
+        chosen?.kind === 'file' &&
+        isCheckedAlone(chosen.file),
+    },
+    point,
+  );
+  const checked = check.state.step === 'done' ? check.state.checked : seen?.checked;
   const paramFields = fieldsOfSchema(pipeline?.params ?? null);
   const readParams = readForm(paramFields, params);
   const readOptions = readJobOptions(options);
@@ -104,9 +129,11 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
     ? 'Choose a pipeline.'
     : !chosen
       ? 'Choose a file.'
-      : lacking.length > 0
-        ? `Match the required ${lacking.length === 1 ? 'column' : 'columns'}: ${lacking.join(', ')}.`
-        : null;
+      : isMisread
+        ? 'Choose the header row.'
+        : lacking.length > 0
+          ? `Match the required ${lacking.length === 1 ? 'column' : 'columns'}: ${lacking.join(', ')}.`
+          : null;
 
   const choose = (next: ChosenFile | null) => {
     setChosen(next);
@@ -121,12 +148,13 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   };
   const begin = () => {
     if (!pipeline || !chosen) return;
+    check.stop();
     void start(chosen, {
       pipeline: pipeline.name,
       ...readOptions.values,
       ...(paramFields.length > 0 && { params: readParams.values }),
       ...(Object.keys(format).length > 0 && { format }),
-      ...(Object.keys(mapping).length > 0 && { mapping: { ...mapping } }),
+      ...(Object.keys(shownMapping).length > 0 && { mapping: { ...shownMapping } }),
     });
   };
   const tryToStart = () => {
@@ -136,7 +164,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
     else begin();
   };
   return (
-    <Page title="New job" intro="Nothing is saved or charged until you start.">
+    <Page title="New job" intro="Nothing runs or is charged until you start.">
       <Section title="1. Choose a pipeline">
         <ChoosePipeline pipelines={pipelines} chosen={pipeline} onChoose={onPipeline} />
       </Section>
@@ -152,6 +180,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
       {chosen && (
         <PreviewPanel
           query={preview}
+          check={check}
           choices={choices ?? []}
           isChecked={pipeline !== undefined}
           format={format}
@@ -184,6 +213,11 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
       <UploadPanel state={state} onPause={pause} onResume={resume} onCancel={cancel} onRetry={begin} />
       {state.step !== 'sending' && state.step !== 'paused' && (
         <div className="flex flex-wrap items-center justify-end gap-3">
+          {seen?.estimate && blocker === null && (
+            <StartEstimate
+              words={estimateWords(seen.estimate, rowsToRun(checked!, readOptions.values.trial))}
+            />
+          )}
           {blocker !== null && <p className="text-muted">{blocker}</p>}
           {Object.keys(problems).length > 0 && (
             <p role="alert" className="text-bad">
@@ -205,6 +239,27 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         This pipeline is paid and no budget is set. Set a budget, or test a few rows first.
       </Confirm>
     </Page>
+  );
+}
+
+function StartEstimate({ words: { rows, cost, time } }: { words: EstimateWords }) {
+  return (
+    <dl aria-label="Estimate" className="mr-auto flex flex-wrap gap-x-4 gap-y-1 text-[13px] text-muted">
+      <div>
+        <dt className="sr-only">Rows</dt>
+        <dd>{rows}</dd>
+      </div>
+      {cost !== null && (
+        <div>
+          <dt className="sr-only">Cost</dt>
+          <dd>{cost}</dd>
+        </div>
+      )}
+      <div>
+        <dt className="sr-only">Time</dt>
+        <dd>{time}</dd>
+      </div>
+    </dl>
   );
 }
 

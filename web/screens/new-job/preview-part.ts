@@ -5,6 +5,11 @@ export const PART_BYTES = 2_000_000;
 /** Larger files are sent for a preview only on request. */
 export const WHOLE_BYTES_MAX = 50_000_000;
 
+/** Larger files are uploaded for a check of all rows only on request. */
+export function isCheckedAlone(file: Blob): boolean {
+  return file.size <= WHOLE_BYTES_MAX;
+}
+
 export interface PreviewPart {
   bytes: Blob;
   isWhole: boolean;

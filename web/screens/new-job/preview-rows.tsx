@@ -1,21 +1,22 @@
-// The first rows as they would be stored, with problems beside their cell or row.
+// Rows as they would be stored, with problems beside their cell or row.
 import { ArrowRight } from 'lucide-react';
 import { cellText } from '../../lib/cell-text.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount } from '../../lib/format.ts';
 import type { Preview } from './column-choices.ts';
 
-export function PreviewRows({ preview }: { preview: Preview }) {
-  const columns = preview.columns.filter(({ field }) => field !== null) as {
-    header: string;
-    field: string;
-  }[];
-  if (preview.rows.length === 0)
-    return (
-      <p className="text-muted">
-        {preview.detected.format === 'images' ? 'Each image becomes one row.' : 'This file has no rows.'}
-      </p>
-    );
+export interface PreviewRowsProps {
+  rows: Preview['rows'];
+  columns: Preview['columns'];
+}
+
+interface ShownColumn {
+  header: string;
+  field: string;
+}
+
+export function PreviewRows({ rows, columns }: PreviewRowsProps) {
+  const shown = columns.filter(({ field }) => field !== null) as ShownColumn[];
   return (
     <section
       aria-label="Preview"
@@ -28,7 +29,7 @@ export function PreviewRows({ preview }: { preview: Preview }) {
             <th scope="col" className="px-2.5 py-1.5 font-medium text-muted">
               Line
             </th>
-            {columns.map(({ header, field }) => (
+            {shown.map(({ header, field }) => (
               <th key={field} scope="col" className="px-2.5 py-1.5 font-medium whitespace-nowrap">
                 {header || field}
                 {header !== field && (
@@ -41,8 +42,8 @@ export function PreviewRows({ preview }: { preview: Preview }) {
           </tr>
         </thead>
         <tbody>
-          {preview.rows.map((row) => (
-            <PreviewRow key={row.line} row={row} columns={columns} />
+          {rows.map((row) => (
+            <PreviewRow key={row.line} row={row} columns={shown} />
           ))}
         </tbody>
       </table>
@@ -51,11 +52,11 @@ export function PreviewRows({ preview }: { preview: Preview }) {
 }
 
 function PreviewRow({
-  row: { line, input, problems },
+  row: { line, input, raw, problems },
   columns,
 }: {
   row: Preview['rows'][number];
-  columns: readonly { header: string; field: string }[];
+  columns: readonly ShownColumn[];
 }) {
   const known = new Set(columns.map(({ field }) => field));
   const ofRow = problems.filter(({ field }) => input === null || field === null || !known.has(field));
@@ -72,8 +73,15 @@ function PreviewRow({
           {formatCount(line)}
         </th>
         {input === null ? (
-          <td colSpan={Math.max(1, columns.length)} className="px-2.5 py-1.5 text-muted">
-            {problems.length > 0 ? 'This line will be left out.' : 'Too long to preview.'}
+          <td colSpan={Math.max(1, columns.length)} className="px-2.5 py-1.5">
+            {raw !== null ? (
+              <>
+                <span className="text-muted">This line will be left out: </span>
+                <code className="font-mono break-all whitespace-pre-wrap">{raw}</code>
+              </>
+            ) : (
+              <span className="text-muted">Too long to preview.</span>
+            )}
           </td>
         ) : (
           columns.map(({ field }) => (

@@ -8,6 +8,8 @@ import type { FormatOptions } from './use-preview.ts';
 export interface ReadingOptionsProps {
   detected: Preview['detected'];
   format: FormatOptions;
+  /** The header row and the sheet are chosen among the first rows. */
+  hasTop: boolean;
   onChange: (format: FormatOptions) => void;
 }
 
@@ -47,17 +49,14 @@ const AUTO = '\0auto';
 interface CsvDetected {
   encoding?: string;
   delimiter?: string;
-  header?: boolean;
-  skipLines?: number;
 }
 
-export function ReadingOptions({ detected, format, onChange }: ReadingOptionsProps) {
+export function ReadingOptions({ detected, format, hasTop, onChange }: ReadingOptionsProps) {
   const csv = (detected.csv ?? {}) as CsvDetected;
-  const table = (detected.csv ?? detected.table ?? {}) as Pick<CsvDetected, 'header' | 'skipLines'>;
+  const table = (detected.table ?? {}) as { header?: boolean; skipLines?: number };
   const encoding = csv.encoding ?? (detected.encoding as string | undefined);
-  const sheets = (detected.sheets as string[] | undefined) ?? [];
   const isCsv = detected.format === 'csv';
-  const isTable = isCsv || detected.table !== undefined;
+  const isTable = !hasTop && detected.table !== undefined;
   const set = <Key extends keyof FormatOptions>(key: Key, value: FormatOptions[Key] | undefined) => {
     const { [key]: _, ...rest } = format;
     onChange(value === undefined ? rest : { ...rest, [key]: value });
@@ -88,17 +87,6 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
             value={chosen('delimiter')}
             onChange={({ target }) => set('delimiter', read(target.value))}
             choices={[auto(wordsOf(DELIMITERS, csv.delimiter ?? '')), ...DELIMITERS]}
-          />
-        )}
-        {sheets.length > 0 && (
-          <SelectField
-            label="Sheet"
-            value={chosen('sheet')}
-            onChange={({ target }) => set('sheet', read(target.value))}
-            choices={[
-              auto(String(detected.sheet ?? sheets[0])),
-              ...sheets.map((name) => [name, name] as const),
-            ]}
           />
         )}
         {isTable && (

@@ -56,6 +56,7 @@ async function ask(
 ): Promise<PreviewAnswer | PreviewTooLarge> {
   const given = {
     rows: SHOWN_ROWS,
+    guess: true,
     ...(pipeline !== undefined && { pipeline }),
     ...(Object.keys(format).length > 0 && { format }),
     ...(Object.keys(mapping).length > 0 && { mapping: { ...mapping } }),

@@ -1,12 +1,13 @@
 // Uploads the file and creates the job, with progress. Larger files are uploaded in parts that can be paused and
 // resumed, also after a failure. Retrying creates no second job: the same file leads to its existing job, and a forced
 // new job has an idempotency key.
-import { useRef, useState } from 'react';
+import { type RefObject, useRef, useState } from 'react';
 import type { z } from 'zod';
 import type { UploadProgress } from '../../../src/client/send-file.ts';
 import type { newJob } from '../../../src/contract/new-job.ts';
 import { client, queries } from '../../lib/client.ts';
 import { newRequestKey } from '../../lib/request-key.ts';
+import type { UploadPoint } from './use-check.ts';
 import { type ChosenFile, keyOf } from './use-preview.ts';
 
 export type NewJob = z.input<typeof newJob>;
@@ -38,18 +39,22 @@ export interface StartJob {
 const IN_PARTS_BYTES = 1_048_576;
 const NOTHING_SENT: Sent = { sent: 0, total: null };
 
-export function useStartJob(onCreated: (created: { jobId: string; created: boolean }) => void): StartJob {
+export function useStartJob(
+  point: RefObject<UploadPoint>,
+  onCreated: (created: { jobId: string; created: boolean }) => void,
+): StartJob {
   const [state, setState] = useState<StartState>({ step: 'idle' });
   const stop = useRef<AbortController | null>(null);
   const request = useRef({ of: '', key: '' });
-  const point = useRef<{ of: string; uploadId: string | null }>({ of: '', uploadId: null });
   const last = useRef<[ChosenFile, NewJob] | null>(null);
   const start = async (chosen: ChosenFile, job: NewJob): Promise<void> => {
     const controller = new AbortController();
     stop.current = controller;
     last.current = [chosen, job];
     if (point.current.of !== keyOf(chosen)) point.current = { of: keyOf(chosen), uploadId: null };
-    const isInParts = chosen.kind === 'file' && chosen.file.size > IN_PARTS_BYTES;
+    // A file that was uploaded for its check is not sent again.
+    const isInParts =
+      chosen.kind === 'file' && (chosen.file.size > IN_PARTS_BYTES || point.current.uploadId !== null);
     const startedMs = Date.now();
     let kept: Sent = NOTHING_SENT;
     let startedAt: number | null = null;

@@ -21,6 +21,7 @@ import { readHeaders } from './read-headers.ts';
 import { readSampleText, type SampleText } from './read-sample-text.ts';
 import { skipLines } from './skip-lines.ts';
 import { Tokenizer, type TokenizedRow } from './tokenize.ts';
+import { topOfCsv } from './top-of-csv.ts';
 
 const READ_BYTES = 256 * 1024;
 const GATHER_CHARACTERS = 64 * 1024;
@@ -33,7 +34,12 @@ const MAX_PREAMBLE_LENGTH = 10_000;
 const MAX_SHOWN_PREAMBLE = 100;
 
 /** `path`: a local, uncompressed file. */
-export async function openCsv(path: string, options: FormatOptions, limits: ReadLimits): Promise<RowReader> {
+export async function openCsv(
+  path: string,
+  options: FormatOptions,
+  limits: ReadLimits,
+  wantsTop = false,
+): Promise<RowReader> {
   const stated = checkCsvOptions(options);
   const { encoding, bom } = await detectEncoding(path, stated.encoding);
   const sample = await readSampleText(path, encoding);
@@ -45,7 +51,9 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
   const shape = shapeOf(rows, width, headers.names.length);
   const rowJudge = createRowJudge(headers.names.length, shape, dialect, limits, stated.shortRows === 'pad');
   const trial = await tryRows(rowsAfterHeader(tokenized(), dialect), rowJudge, dialect, headers.names);
-  if (stated.delimiter === undefined) trial.end();
+  const refusal = stated.delimiter === undefined ? trial.refusal() : null;
+  // A preview shows a misread file, so that a person can choose another header row.
+  if (refusal !== null && !wantsTop) throw refusal;
   const detected: DetectedFormat = {
     format: 'csv',
     encoding,
@@ -59,7 +67,9 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
       ...shiftWarnings(rowJudge.shifted(), trial.count()),
     ],
   };
-  return csvReader(path, { detected, headers: headers.names, shape }, options, limits);
+  const reader = csvReader(path, { detected, headers: headers.names, shape }, options, limits);
+  if (!wantsTop) return reader;
+  return { ...reader, top: { rows: topOfCsv(sample, dialect), refusal: refusal?.message ?? null } };
 }
 
 /** `rows`: the rows of the sample after the header. */
@@ -219,8 +229,8 @@ function dialectWarnings({ delimiter, skipLines, preamble, quotesAreText }: Dete
     const text = preambleWords(preamble);
     warnings.push(
       skipLines === 1
-        ? `The first line was not read as a row: ${text}. If it is data, change "Skip rows at top" (--skip-lines).`
-        : `The first ${skipLines} lines were not read as rows: ${text}. If they are data, change "Skip rows at top" (--skip-lines).`,
+        ? `The first line was not read as a row: ${text}. If it is data, choose another header row (--skip-lines).`
+        : `The first ${skipLines} lines were not read as rows: ${text}. If they are data, choose another header row (--skip-lines).`,
     );
   }
   if (delimiter === '') warnings.push('No delimiter was found: every line is one cell.');

@@ -6,7 +6,10 @@ import type { WorkbookSheet } from './workbook-parts.ts';
 
 /** Statistics of the first rows of a sheet. */
 export interface SheetLook {
+  /** Rows seen, at most LOOK_ROWS. */
   rows: number;
+  /** The last row of the sheet as it declares itself; null if it does not. */
+  declaredRows: number | null;
   filledCells: number;
   /** Width of the widest row. */
   columns: number;
@@ -21,6 +24,9 @@ export interface SheetLook {
 export const LOOK_ROWS = 400;
 /** Another sheet must have this many times as much data. */
 const MUCH_MORE = 20;
+/** A first sheet with at most this many filled cells is a title, and any larger sheet is preferred. */
+const TITLE_CELLS = 3;
+const MORE_THAN_TITLE = 2;
 /** A cover or a legend has fewer rows than this. */
 const MAX_NOTE_ROWS = 100;
 
@@ -30,17 +36,18 @@ export async function chooseSheet(
   look: (sheet: WorkbookSheet) => Promise<SheetLook>,
 ): Promise<WorkbookSheet> {
   if (wanted !== undefined) return findSheet(sheets, wanted);
-  let first: { sheet: WorkbookSheet; weight: number } | null = null;
+  let first: { sheet: WorkbookSheet; weight: number; factor: number } | null = null;
   let best: { sheet: WorkbookSheet; weight: number } | null = null;
   for (const sheet of sheets) {
     if (!sheet.visible) continue;
     const seen = await look(sheet);
     if (seen.rows === 0) continue;
     const found = { sheet, weight: weigh(seen) };
-    first ??= found;
+    const factor = seen.filledCells <= TITLE_CELLS ? MORE_THAN_TITLE : MUCH_MORE;
+    first ??= { ...found, factor };
     if (best === null || found.weight > best.weight) best = found;
   }
-  if (first !== null) return best!.weight >= first.weight * MUCH_MORE ? best!.sheet : first.sheet;
+  if (first !== null) return best!.weight >= first.weight * first.factor ? best!.sheet : first.sheet;
   const hidden = sheets.filter((sheet) => !sheet.visible).map((sheet) => JSON.stringify(sheet.name));
   throw new RowmillError(
     'FILE_INVALID',

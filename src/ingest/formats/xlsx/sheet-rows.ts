@@ -36,6 +36,8 @@ export interface SheetContext {
   limits: ReadLimits;
   /** Cells from this column on go to `beyond`: a value in the last column of a sheet must not cost 16,384 cells. */
   maxColumns: number;
+  /** Gets the last row that the sheet declares to have. */
+  onDimension?: (rows: number) => void;
 }
 
 const MAX_ROWS = 1_048_576;
@@ -93,7 +95,7 @@ class SheetHandler implements XmlHandler {
   open(name: string, tag: XmlTag): void {
     if (!this.#inData) {
       if (name === 'sheetData') this.#inData = true;
-      else if (name === 'dimension') checkDimension(tag.attributes.ref ?? '');
+      else if (name === 'dimension') this.#context.onDimension?.(checkDimension(tag.attributes.ref ?? ''));
       return;
     }
     if (name === 'c') this.#openCell(tag);
@@ -293,13 +295,17 @@ export function columnName(column: number): string {
   return name;
 }
 
-function checkDimension(reference: string): void {
+/** Returns the last row, 0 if none is given. */
+function checkDimension(reference: string): number {
+  let last = 0;
   for (const corner of reference.split(':')) {
     const [, letters, digits] = /^\$?([A-Za-z]+)\$?(\d+)$/.exec(corner) ?? [];
     if (letters === undefined) continue;
     columnOf(letters);
     if (Number(digits) > MAX_ROWS) throw outside(`row ${digits}`);
+    last = Math.max(last, Number(digits));
   }
+  return last;
 }
 
 function outside(what: string): RowmillError {

@@ -2,8 +2,16 @@
 // Refuses a sheet most of whose rows do not fit the table.
 import type { TableLayout } from '../../../core/files/file-format.ts';
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
-import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
+import {
+  type FileTop,
+  type FormatOptions,
+  MAX_RAW_LENGTH,
+  type ReadLimits,
+  type ReadRow,
+  type SheetSize,
+} from '../../row-reader.ts';
 import { createTrial, TRIAL_ROWS } from '../refuse-misread.ts';
+import { topRows } from '../top-rows.ts';
 import type { ZipArchive } from '../zip-archive.ts';
 import { chooseSheet, isSentence, LOOK_ROWS, type SheetLook, warnOfOthers } from './choose-sheet.ts';
 import { createSheetJudge, type SheetJudge } from './judge-sheet-row.ts';
@@ -20,6 +28,7 @@ export interface SheetTable {
   preamble: string;
   warnings: string[];
   rows: AsyncGenerator<ReadRow[]>;
+  top?: FileTop;
 }
 
 /** Cells of the sample, including empty ones. */
@@ -30,6 +39,7 @@ export async function openSheetTable(
   archive: ZipArchive,
   options: FormatOptions,
   limits: ReadLimits,
+  wantsTop = false,
 ): Promise<SheetTable> {
   const parts = await readWorkbookParts(archive);
   const context: SheetContext = {
@@ -56,7 +66,9 @@ export async function openSheetTable(
   // A job from before layouts were stored is resumed as it started.
   const isOld = options.found !== undefined && options.found.table === undefined;
   const judge = createSheetJudge(names.length, firstColumn, isOld ? [] : data);
-  if (options.found === undefined) tryRows(layout, judge, sheet.name);
+  const refusal = options.found === undefined ? tryRows(layout, judge, sheet.name) : null;
+  // A preview shows a misread sheet, so that a person can choose another sheet or header row.
+  if (refusal !== null && !wantsTop) throw refusal;
   return {
     sheet: sheet.name,
     sheets: parts.sheets.map((each) => each.name),
@@ -69,7 +81,32 @@ export async function openSheetTable(
       ...(options.sheet === undefined ? await warnOfOthers(parts.sheets, sheet, look) : []),
     ],
     rows: toRows([...data, ...rest], batches, judge),
+    ...(wantsTop && {
+      top: {
+        rows: topRows(sample),
+        refusal: refusal?.message ?? null,
+        sheets: await sizesOf(parts.sheets, look),
+      },
+    }),
   };
+}
+
+async function sizesOf(
+  sheets: WorkbookSheet[],
+  look: (sheet: WorkbookSheet) => Promise<SheetLook>,
+): Promise<SheetSize[]> {
+  const sizes: SheetSize[] = [];
+  for (const sheet of sheets) {
+    const { rows, declaredRows } = await look(sheet);
+    const isCounted = rows < LOOK_ROWS;
+    sizes.push({
+      name: sheet.name,
+      rows: isCounted ? rows : Math.max(rows, declaredRows ?? 0),
+      isCounted,
+      isHidden: !sheet.visible,
+    });
+  }
+  return sizes;
 }
 
 async function lookAtSheet(
@@ -77,9 +114,15 @@ async function lookAtSheet(
   sheet: WorkbookSheet,
   context: SheetContext,
 ): Promise<SheetLook> {
-  const { sample: rows } = await takeSample(readSheetRows(archive, sheet.entry, context), LOOK_ROWS);
+  let declaredRows: number | null = null;
+  const onDimension = (last: number): void => {
+    declaredRows = last;
+  };
+  const batches = readSheetRows(archive, sheet.entry, { ...context, onDimension });
+  const { sample: rows } = await takeSample(batches, LOOK_ROWS);
   const look: SheetLook = {
     rows: rows.length,
+    declaredRows,
     filledCells: 0,
     columns: 0,
     sentences: 0,
@@ -133,7 +176,11 @@ async function takeSample(
   }
 }
 
-function tryRows({ table, names, data }: SheetLayout, { misfit }: SheetJudge, sheet: string): void {
+function tryRows(
+  { table, names, data }: SheetLayout,
+  { misfit }: SheetJudge,
+  sheet: string,
+): RowmillError | null {
   const trial = createTrial({
     fit: `fit the ${names.length === 1 ? 'one column' : `${names.length} columns`}`,
     how: `the sheet ${JSON.stringify(sheet)} was read with ${describeLayout(table)}`,
@@ -149,7 +196,7 @@ function tryRows({ table, names, data }: SheetLayout, { misfit }: SheetJudge, sh
         : { kind: 'rejected', line, reason, raw: '' };
     if (trial.add(tried, 0)) break;
   }
-  trial.end();
+  return trial.refusal();
 }
 
 function warnOfFormulas(data: SheetRow[]): string[] {

@@ -1,0 +1,46 @@
+// What a job is expected to cost and how long it will take, in words: for its rows, or per 1,000 rows while their
+// number is unknown.
+import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
+import type { Preview } from './column-choices.ts';
+
+type Estimate = NonNullable<Preview['estimate']>;
+
+export interface EstimateWords {
+  /** Such as "4,998 rows". */
+  rows: string;
+  /** Null for a pipeline without costs. */
+  cost: string | null;
+  time: string;
+}
+
+const UNIT_ROWS = 1000;
+
+/** Rows that will run; null while they are not counted. */
+export function rowsToRun(checked: Preview['checked'], trial: number | undefined): number | null {
+  if (!checked.wholeFile) return trial ?? null;
+  const rows = checked.rows - checked.refused - checked.rejected;
+  return trial === undefined ? rows : Math.min(trial, rows);
+}
+
+export function estimateWords(estimate: Estimate, rows: number | null): EstimateWords {
+  const { costPerRow, costFrom, costUnknownBecause, rowsPerSecond, speedUnknownBecause, jobs } = estimate;
+  const count = rows ?? UNIT_ROWS;
+  const from = jobs === 1 ? 'from the last job' : `from the last ${formatCount(jobs)} jobs`;
+  const cost =
+    costPerRow !== null
+      ? `cost ${rangeWords(costPerRow.low * count, costPerRow.high * count, formatCost)} (${costFrom === 'jobs' ? from : 'as the pipeline declares'})`
+      : costUnknownBecause === null
+        ? null
+        : `cost unknown: ${costUnknownBecause}`;
+  const time =
+    rowsPerSecond === null
+      ? `time unknown: ${speedUnknownBecause}`
+      : `${rangeWords((count * 1000) / rowsPerSecond.high, (count * 1000) / rowsPerSecond.low, formatDuration)} (${from})`;
+  const words = `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
+  return { rows: rows === null ? `Per ${words}` : `${words} to run`, cost, time };
+}
+
+function rangeWords(low: number, high: number, format: (value: number) => string): string {
+  const [from, to] = [format(low), format(high)];
+  return from === to ? `about ${from}` : `${from} to ${to}`;
+}
