@@ -7,7 +7,7 @@ import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import type { NewChild } from '../../store/commands/items/insert-children.ts';
 import { countStatus, emptyLedgerCounts } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultBlocks } from '../../store/commands/results/insert-result-blocks.ts';
-import { insertTraceBlocks, type TraceBlock } from '../../store/commands/results/insert-trace-blocks.ts';
+import { insertTraceBlocks, type TraceBlocks } from '../../store/commands/results/insert-trace-blocks.ts';
 import type { DoneRow } from '../../store/commands/results/record-done.ts';
 import type { ResultBlock } from '../../store/commands/results/result-block.ts';
 import { addToGroup, type ErrorGroupDelta } from '../../store/commands/results/upsert-error-groups.ts';
@@ -61,8 +61,8 @@ export class FlushContents {
     return counts.done === this.recorded && others === 0 && this.doneRows.length <= PLAIN_ROWS;
   }
 
-  traces(): TraceBlock[] {
-    return this.#traced.length === 0 ? [] : traceBlocks(this.#traced, wallClockMs());
+  traces(): TraceBlocks | null {
+    return this.#traced.length === 0 ? null : traceBlocks(this.#traced, wallClockMs());
   }
 
   add(lease: LeaseOutcomes): void {
@@ -89,7 +89,8 @@ export class FlushContents {
       this.#lines.result(seq, attempt, 'DONE', handlerMs, null, json, null, cost);
     await insertResultBlocks(tx, this.#batch, this.blocks);
     await this.#lines.copy(tx);
-    await insertTraceBlocks(tx, this.#batch, this.traces());
+    const traces = this.traces();
+    if (traces !== null) await insertTraceBlocks(tx, this.#batch, traces);
   }
 
   #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome): void {

@@ -7,11 +7,16 @@ export interface TraceBlock {
   lastSeq: number;
   /** Log lines of all attempts. */
   lineCount: number;
-  /** A line of JSON per attempt. JSON contains no form feed, so the texts of several blocks are one parameter. */
-  traces: string;
 }
 
-const BETWEEN = '\f';
+export interface TraceBlocks {
+  blocks: readonly TraceBlock[];
+  /** A line of JSON per attempt, with `BETWEEN_BLOCKS` after each block but the last. */
+  text: Buffer;
+}
+
+/** JSON contains no form feed, so the texts of several blocks are one parameter. */
+export const BETWEEN_BLOCKS = '\f';
 
 /** Job, generation and phase are the first three parameters; those of the blocks start with number `first`. */
 export function insertTraceBlocksAt(first: number, condition: string): string {
@@ -19,18 +24,18 @@ export function insertTraceBlocksAt(first: number, condition: string): string {
   return `
       insert into trace_blocks (job_id, generation, phase, worker_id, first_seq, last_seq, line_count, traces)
       select $1, $2, $3, ${$(0)}::uuid, t.first_seq, t.last_seq, t.line_count, t.traces
-      from unnest(${$(1)}::bigint[], ${$(2)}::bigint[], ${$(3)}::int[], string_to_array(${$(4)}, E'\\f'))
+      from unnest(${$(1)}::bigint[], ${$(2)}::bigint[], ${$(3)}::int[], string_to_array(${$(4)}::text, E'\\f'))
         as t(first_seq, last_seq, line_count, traces)
       where ${condition}`;
 }
 
-export function traceBlockValues(workerId: string, blocks: readonly TraceBlock[]): unknown[] {
+export function traceBlockValues(workerId: string, { blocks, text }: TraceBlocks): unknown[] {
   return [
     workerId,
     blocks.map((block) => block.firstSeq),
     blocks.map((block) => block.lastSeq),
     blocks.map((block) => block.lineCount),
-    blocks.map((block) => block.traces).join(BETWEEN),
+    text,
   ];
 }
 
@@ -47,8 +52,7 @@ export async function insertTraceBlocks(
     phase,
     workerId,
   }: { jobId: string; generation: number; phase: number; workerId: string },
-  blocks: readonly TraceBlock[],
+  traces: TraceBlocks,
 ): Promise<void> {
-  if (blocks.length > 0)
-    await db.run(INSERT_TRACE_BLOCKS, [jobId, generation, phase, ...traceBlockValues(workerId, blocks)]);
+  await db.run(INSERT_TRACE_BLOCKS, [jobId, generation, phase, ...traceBlockValues(workerId, traces)]);
 }

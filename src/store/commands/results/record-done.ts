@@ -7,7 +7,7 @@ import {
   type LedgerEntry,
   ledgerValues,
 } from './insert-ledger-entry.ts';
-import { insertTraceBlocksAt, type TraceBlock, traceBlockValues } from './insert-trace-blocks.ts';
+import { insertTraceBlocksAt, type TraceBlocks, traceBlockValues } from './insert-trace-blocks.ts';
 import { BLOCK_VALUES, blockValues, insertBlocks, type ResultBlock } from './result-block.ts';
 
 // A whole flush as one statement: fence, blocks, rows and ledger entry. It is for the common flush, in which all items
@@ -59,7 +59,8 @@ export interface DoneFlush {
   leases: readonly RecordedLease[];
   blocks: readonly ResultBlock[];
   rows: readonly DoneRow[];
-  traces: readonly TraceBlock[];
+  /** Null if the flush has none. */
+  traces: TraceBlocks | null;
   entry: LedgerEntry & { workerId: string };
   counts: LedgerCounts;
 }
@@ -67,7 +68,7 @@ export interface DoneFlush {
 /** Returns the tokens of the leases, true for those that are empty now; null, with nothing changed, if one is lost. */
 export async function recordDone(db: Executor, flush: DoneFlush): Promise<Map<string, boolean> | null> {
   const { jobId, generation, phase, leases, blocks, rows, traces, entry, counts } = flush;
-  const held = await db.runArrays(traces.length > 0 ? RECORD_DONE_TRACED : RECORD_DONE, [
+  const held = await db.runArrays(traces === null ? RECORD_DONE : RECORD_DONE_TRACED, [
     jobId,
     generation,
     phase,
@@ -79,7 +80,7 @@ export async function recordDone(db: Executor, flush: DoneFlush): Promise<Map<st
     rows.map((row) => row.cost),
     rows.map((row) => row.json ?? '').join('\n'),
     ...ledgerValues(entry, counts),
-    ...(traces.length > 0 ? traceBlockValues(entry.workerId, traces) : []),
+    ...(traces === null ? [] : traceBlockValues(entry.workerId, traces)),
   ]);
   if (held.length < leases.length) return null;
   return new Map(held.map((row) => [row[0] as string, row[1] as boolean]));
