@@ -1,3 +1,4 @@
+-- compatible from: 49
 -- Days that a finished job is kept before it is deleted; 0 keeps it for ever. Null leaves the decision to the next rule:
 -- job, owner, pipeline as the job was created, setting.
 alter table jobs

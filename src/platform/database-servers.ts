@@ -62,13 +62,13 @@ export function withoutPassword(url: string, instead = ''): string {
 }
 
 /** The class of the driver's clients for this address. Clients of one class share the server that was found. */
-export function clientOf(url: string): typeof pg.Client {
+export function driverClient(url: string): typeof pg.Client {
   const list = readServerList(url);
   if (list === null) return pg.Client;
-  return clientOfList(list);
+  return listClient(list);
 }
 
-function clientOfList(list: ServerList): typeof pg.Client {
+function listClient(list: ServerList): typeof pg.Client {
   let known: DatabaseServer | null = null;
   return class extends pg.Client {
     readonly #timeoutMs: number;
@@ -139,7 +139,7 @@ async function findPrimary({ url, servers }: ServerList, timeoutMs: number): Pro
 
 /** Throws if the server is read-only, such as a standby. */
 async function connectTo(client: pg.Client, { host, port }: DatabaseServer): Promise<void> {
-  // The connection may break while nobody else listens.
+  // An error of a client without a listener would end the process.
   client.on('error', () => {});
   // The driver reads both when it connects.
   Object.assign(client, { host, port: port ?? client.port });

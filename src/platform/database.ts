@@ -9,7 +9,7 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { monotonicMs } from './clock.ts';
 import { databaseErrorKind, isStatementNameError } from './database-error.ts';
-import { clientOf, destroySocket, isReadOnlyError, readServerList } from './database-servers.ts';
+import { driverClient, destroySocket, isReadOnlyError, readServerList } from './database-servers.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 /** An SQL statement of the store. The name identifies it on the server and in logs. */
@@ -103,7 +103,7 @@ export class Database implements Executor {
     this.#hasServerList = readServerList(options.url) !== null;
     setMaxListeners(0, this.#destroyed.signal);
     this.#pool = new pg.Pool({
-      Client: clientOf(options.url),
+      Client: driverClient(options.url),
       connectionString: options.url,
       max: options.maxConnections,
       application_name: options.applicationName,

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { backoffMs } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs } from './clock.ts';
 import type { Executor, Statement } from './database.ts';
-import { clientOf, destroySocket } from './database-servers.ts';
+import { driverClient, destroySocket } from './database-servers.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 const CHANNEL = 'rowmill_work';
@@ -58,7 +58,7 @@ export class WorkListener {
   }
 
   async #keepListening(): Promise<void> {
-    const Client = clientOf(this.#url);
+    const Client = driverClient(this.#url);
     for (let failures = 0; !this.#stopping.signal.aborted; failures += 1) {
       const client = new Client({
         connectionString: this.#url,

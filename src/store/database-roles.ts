@@ -2,7 +2,7 @@
 // pipeline code, so they cannot see accounts and webhooks. Neither role can change or delete audit entries.
 import pg from 'pg';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { clientOf } from '../platform/database-servers.ts';
+import { driverClient } from '../platform/database-servers.ts';
 
 export const API_ROLE = 'rowmill_api';
 export const WORKER_ROLE = 'rowmill_worker';
@@ -91,7 +91,7 @@ export async function grantRoles(databaseUrl: string, { worker, api }: Logins): 
       throw new RowmillError('SETTINGS_INVALID', `${login} is the role that grant creates`, {
         hint: 'Name a login of your own, such as mill_worker. See docs/accounts.md.',
       });
-  const client = new (clientOf(databaseUrl))({
+  const client = new (driverClient(databaseUrl))({
     connectionString: databaseUrl,
     application_name: 'rowmill grant',
   });

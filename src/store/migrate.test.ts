@@ -57,17 +57,19 @@ async function tables(): Promise<unknown[]> {
 }
 
 describe('the migrations of Rowmill', () => {
-  it('are numbered from 1 without gaps, and named number, verb, object', () => {
+  it('have ascending numbers, and are named number, verb, object', () => {
     const files = readMigrations();
-    expect(files.map((file) => file.version)).toEqual(files.map((_, i) => i + 1));
+    const versions = files.map((file) => file.version);
+    expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
     for (const { name } of files) expect(name).toMatch(/^\d{4}_[a-z]+(_[a-z]+)+$/);
   });
 
   it('bring an empty database to the schema, and a second run changes nothing', async () => {
     const names = readMigrations().map((file) => file.name);
-    expect(await migrate(url)).toEqual({ applied: names, version: names.length });
+    const { version } = readMigrations().at(-1)!;
+    expect(await migrate(url)).toEqual({ applied: names, version });
     const before = await query('select * from rowmill_migrations order by version');
-    expect(await migrate(url)).toEqual({ applied: [], version: names.length });
+    expect(await migrate(url)).toEqual({ applied: [], version });
     expect(await query('select * from rowmill_migrations order by version')).toEqual(before);
     expect(await tables()).toEqual(
       expect.arrayContaining(['items', 'jobs', 'ledger', 'result_rows', 'spans']),
@@ -80,7 +82,7 @@ describe('the migrations of Rowmill', () => {
     mkdirSync(folder);
     for (const { name, text, version } of readMigrations())
       if (version < 45) addMigration(`${name}.sql`, text);
-    await migrate(url, folder);
+    await migrate(url, { folder });
     await query(`insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result, error, signature, cost)
       select '00000000-0000-7000-8000-000000000001', n, 1, 0, 2, case when n % 7 = 0 then 'ERROR' else 'DONE' end::item_status, n,
         jsonb_build_object('n', n), case when n % 7 = 0 then 'no answer' end, null, 0.5 from generate_series(0, 999) as n`);
@@ -95,21 +97,23 @@ describe('the migrations of Rowmill', () => {
     const reports = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
     const names = readMigrations().map((file) => file.name);
     expect(reports.flatMap((report) => report.applied).sort()).toEqual(names);
-    expect(new Set(reports.map((report) => report.version))).toEqual(new Set([names.length]));
+    expect(new Set(reports.map((report) => report.version))).toEqual(
+      new Set([readMigrations().at(-1)!.version]),
+    );
     await checkMigrated(url);
   });
 });
 
 describe('a migration', () => {
   it('that was added later is the only one applied', async () => {
-    await migrate(url, folder);
+    await migrate(url, { folder });
     addMigration('0003_create_figs.sql', 'create table figs (id int);');
-    expect(await migrate(url, folder)).toEqual({ applied: ['0003_create_figs'], version: 3 });
+    expect(await migrate(url, { folder })).toEqual({ applied: ['0003_create_figs'], version: 3 });
   });
 
   it('that fails is rolled back completely, and earlier ones stay', async () => {
     addMigration('0003_create_figs.sql', 'create table figs (id int); select 1 / 0;');
-    await expect(migrate(url, folder)).rejects.toMatchObject({
+    await expect(migrate(url, { folder })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
       message: 'migration 0003_create_figs failed: division by zero',
     });
@@ -119,40 +123,109 @@ describe('a migration', () => {
       { version: 2 },
     ]);
     addMigration('0003_create_figs.sql', 'create table figs (id int);');
-    expect((await migrate(url, folder)).applied).toEqual(['0003_create_figs']);
+    expect((await migrate(url, { folder })).applied).toEqual(['0003_create_figs']);
   });
 
   it('that was edited after it was applied is refused, and nothing is applied', async () => {
-    await migrate(url, folder);
+    await migrate(url, { folder });
     addMigration('0001_create_pears.sql', 'create table pears (id bigint);');
     addMigration('0003_create_figs.sql', 'create table figs (id int);');
     const refusal = {
       code: 'MIGRATION_CHANGED',
       message: 'migration 0001_create_pears differs from the one that was applied',
     };
-    await expect(migrate(url, folder)).rejects.toMatchObject(refusal);
+    await expect(migrate(url, { folder })).rejects.toMatchObject(refusal);
     await expect(checkMigrated(url, folder)).rejects.toMatchObject(refusal);
     expect(await tables()).not.toContain('figs');
   });
 
   it('that differs only in its line endings is the same', async () => {
     addMigration('0003_create_nuts.sql', 'create table nuts (\n  id int\n);\n');
-    await migrate(url, folder);
+    await migrate(url, { folder });
     addMigration('0003_create_nuts.sql', 'create table nuts (\r\n  id int\r\n);\r\n');
-    expect(await migrate(url, folder)).toEqual({ applied: [], version: 3 });
+    expect(await migrate(url, { folder })).toEqual({ applied: [], version: 3 });
   });
 
   it('that this program does not know is refused: the database is newer', async () => {
-    await migrate(url, folder);
+    await migrate(url, { folder });
     await query(`insert into rowmill_migrations values (9, '0009_create_future', 'x')`);
     addMigration('0003_create_figs.sql', 'create table figs (id int);');
     const refusal = {
       code: 'DATABASE_NEWER',
-      message: 'the database has migration 0009_create_future, which this program does not know',
+      message:
+        'the database has migration 0009_create_future, which needs a program with migration 9; this one has 3',
     };
-    await expect(migrate(url, folder)).rejects.toMatchObject(refusal);
+    await expect(migrate(url, { folder })).rejects.toMatchObject(refusal);
     await expect(checkMigrated(url, folder)).rejects.toMatchObject(refusal);
     expect(await tables()).not.toContain('figs');
+  });
+});
+
+describe('an older program', () => {
+  const olderFiles = (): void => {
+    for (const file of ['0003_add_weight.sql', '0004_drop_plums.sql'])
+      rmSync(join(folder, file), { force: true });
+  };
+
+  it('runs after a migration that is compatible with it, and refuses the next one', async () => {
+    await migrate(url, { folder });
+    addMigration(
+      '0003_add_weight.sql',
+      '-- compatible from: 2\n-- Null: unknown.\nalter table pears add column weight int;',
+    );
+    expect((await migrate(url, { folder })).applied).toEqual(['0003_add_weight']);
+    olderFiles();
+    await checkMigrated(url, folder);
+    expect(await migrate(url, { folder })).toEqual({ applied: [], version: 2 });
+
+    addMigration(
+      '0003_add_weight.sql',
+      '-- compatible from: 2\n-- Null: unknown.\nalter table pears add column weight int;',
+    );
+    addMigration('0004_drop_plums.sql', '-- compatible from: 3\ndrop table plums;');
+    await migrate(url, { folder });
+    olderFiles();
+    const refusal = {
+      code: 'DATABASE_NEWER',
+      message:
+        'the database has migration 0004_drop_plums, which needs a program with migration 3; this one has 2',
+    };
+    await expect(checkMigrated(url, folder)).rejects.toMatchObject(refusal);
+    await expect(migrate(url, { folder })).rejects.toMatchObject(refusal);
+  });
+
+  it('may have created the table of migrations without this rule', async () => {
+    await query(`create table rowmill_migrations (version int primary key, name text not null, checksum text not null,
+      applied_at timestamptz not null default now())`);
+    await query(
+      `insert into rowmill_migrations select 1, '0001_create_pears', '${readMigrations(folder)[0]!.checksum}'`,
+    );
+    await query('create table pears (id int)');
+    expect((await migrate(url, { folder })).applied).toEqual(['0002_create_plums']);
+    await checkMigrated(url, folder);
+  });
+});
+
+describe('a migration of a table in use', () => {
+  it('gives way to others while it waits for its lock, and tries again', async () => {
+    await migrate(url, { folder });
+    addMigration('0003_add_weight.sql', 'alter table pears add column weight int;');
+    const holder = new pg.Client({ connectionString: url });
+    await holder.connect();
+    await holder.query('begin; lock table pears in row exclusive mode');
+    let locked = 0;
+    const report = await migrate(url, {
+      folder,
+      onLocked: () => {
+        locked += 1;
+        // A writer gets in between two attempts.
+        if (locked === 1) void query('insert into pears values (1)').then(() => holder.query('commit'));
+      },
+    });
+    expect(locked, 'void: the migration did not wait').toBeGreaterThan(0);
+    expect(report.applied).toEqual(['0003_add_weight']);
+    expect(await query('select * from pears')).toEqual([{ id: 1, weight: null }]);
+    await holder.end();
   });
 });
 
@@ -168,7 +241,7 @@ describe('the check at the start of a program', () => {
   });
 
   it('names only what is missing', async () => {
-    await migrate(url, folder);
+    await migrate(url, { folder });
     addMigration('0003_create_figs.sql', 'create table figs (id int);');
     await expect(checkMigrated(url, folder)).rejects.toMatchObject({
       message: 'the database lacks 0003_create_figs',
@@ -176,7 +249,7 @@ describe('the check at the start of a program', () => {
   });
 
   it('accepts a database with exactly these migrations', async () => {
-    await migrate(url, folder);
+    await migrate(url, { folder });
     await checkMigrated(url, folder);
   });
 

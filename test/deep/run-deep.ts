@@ -1,9 +1,10 @@
 // `npm run test:deep`: everything in full. Every case of every test on the embedded PostgreSQL 18 without retries, the
-// chaos tests again, PostgreSQL 15 with and without a pooler, a real S3 server, half an hour of torture, and the proof
+// chaos tests again, PostgreSQL 15 with and without a pooler, an upgrade from the previous version, a real S3 server, half an hour of torture, and the proof
 // that the tests can fail. Every step runs even if others fail; a table of seconds and failures is printed at the end.
 // Words after `--` select steps by name.
 import { spawnSync } from 'node:child_process';
 import { startOldPostgres } from './old-postgres.ts';
+import { buildPreviousVersion } from './previous-version.ts';
 
 const CHAOS_ROUNDS = 3;
 /** Browser tests and pure code do not depend on the server or pooler. */
@@ -46,6 +47,15 @@ async function onPostgres15(pooled: boolean): Promise<boolean> {
   }
 }
 
+function besidePreviousVersion(): boolean {
+  const previous = buildPreviousVersion();
+  try {
+    return vitest(['test/chaos/rolling-upgrade.test.ts'], { TEST_PREVIOUS_PACKAGE: previous.folder });
+  } finally {
+    previous.remove();
+  }
+}
+
 const STEPS: Step[] = [
   { name: 'build', run: () => command(['npm', 'run', '-s', 'build']) },
   { name: 'check', run: () => command(['npm', 'run', '-s', 'check']) },
@@ -56,6 +66,7 @@ const STEPS: Step[] = [
   },
   { name: 'PostgreSQL 15', run: () => onPostgres15(false) },
   { name: 'pooler, PostgreSQL 15', run: () => onPostgres15(true) },
+  { name: 'upgrade from the previous version', run: besidePreviousVersion },
   { name: 's3', run: () => command(['npm', 'run', '-s', 'test:s3']) },
   { name: 'torture', run: () => command(['npm', 'run', '-s', 'torture', '--', '--minutes', '30']) },
   { name: 'prove', run: () => command(['npm', 'run', '-s', 'prove']) },

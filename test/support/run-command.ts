@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from './bare-environment.ts';
 
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface EndedCommand {
   code: number | null;
@@ -14,6 +14,8 @@ export interface EndedCommand {
 export interface CommandPlace {
   folder: string;
   databaseUrl?: string;
+  /** Default: the one of this checkout. */
+  main?: string;
   environment?: Record<string, string>;
   /** Standard input. */
   input?: string;
@@ -28,7 +30,7 @@ export function startCommand(
   where: CommandPlace,
   args: readonly string[],
 ): { child: ChildProcess; ended: Promise<EndedCommand> } {
-  const { folder, databaseUrl, environment } = where;
+  const { folder, databaseUrl, environment, main = MAIN } = where;
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
     env: {

@@ -6,7 +6,7 @@ export async function migrateDatabase(options: ServerOptions & { json?: boolean 
   const settings = await commandSettings(options);
   const server = await openServer(options, (line) => console.error(line));
   try {
-    const report = await whenServerAnswers(() => migrate(server.url), settings);
+    const report = await whenServerAnswers(() => migrate(server.url, { onLocked: sayLocked }), settings);
     if (options.json) console.log(JSON.stringify(report));
     else if (report.applied.length === 0)
       console.log(`Nothing to do: the database is at version ${report.version}`);
@@ -15,4 +15,8 @@ export async function migrateDatabase(options: ServerOptions & { json?: boolean 
   } finally {
     await server.stop();
   }
+}
+
+function sayLocked(name: string): void {
+  console.error(`${name} waits until no other transaction uses its tables, trying again`);
 }

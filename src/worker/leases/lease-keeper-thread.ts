@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type pg from 'pg';
 import { renewLeases } from '../../engine/claims/renew-leases.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import { clientOf } from '../../platform/database-servers.ts';
+import { driverClient } from '../../platform/database-servers.ts';
 import type { FromKeeper, KeeperData, LeaseToKeep, ToKeeper } from './lease-keeper.ts';
 
 interface Held extends LeaseToKeep {
@@ -13,7 +13,7 @@ interface Held extends LeaseToKeep {
 }
 
 const { url, ticks, watchdogMs, checkMs, killWhenStuck } = workerData as KeeperData;
-const Client = clientOf(url);
+const Client = driverClient(url);
 const counter = new Int32Array(ticks);
 const held = new Map<string, Held>();
 const port = parentPort!;

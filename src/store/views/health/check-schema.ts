@@ -1,9 +1,15 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { type AppliedRow, checkApplied, type MigrationFile, readMigrations } from '../../migrate.ts';
+import {
+  type AppliedRow,
+  checkApplied,
+  LIST_APPLIED,
+  type MigrationFile,
+  readMigrations,
+} from '../../migrate.ts';
 
 const LIST_MIGRATIONS: Statement = {
   name: 'list-migrations',
-  text: 'select version, name, checksum from rowmill_migrations order by version',
+  text: LIST_APPLIED,
 };
 
 const UNDEFINED_TABLE = '42P01';

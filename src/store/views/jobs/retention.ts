@@ -2,7 +2,7 @@ import type { Retention } from '../../../core/jobs/retention.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { FINISHED } from '../../job-states.ts';
 
-/** Of a job `j` and its owner `o`; the last parameter of the coalesce is the setting. */
+/** The rule for a job `j` with its owner `o`, in days; the setting comes last. */
 const KEEP_DAYS = 'coalesce(j.keep_days, o.keep_days, j.pipeline_keep_days, $1::int)';
 /** The setting jobRetentionMinMs protects jobs from an earlier end. */
 const KEEP_TIME = `greatest(${KEEP_DAYS} * interval '1 day', $2::float8 * interval '1 millisecond')`;

@@ -1,0 +1,32 @@
+// Builds the commit named in test/deep/previous-commit, so that a test can run it beside this version. Release scripts
+// and people update the file when a version is released.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+export function buildPreviousVersion(): { folder: string; remove(): void } {
+  const commit = readFileSync(join(import.meta.dirname, 'previous-commit'), 'utf8').trim();
+  const git = (...args: string[]): void => void execFileSync('git', args, { cwd: ROOT, stdio: 'pipe' });
+  try {
+    git('cat-file', '-e', `${commit}^{commit}`);
+  } catch {
+    throw new Error(`Commit ${commit} is missing. Fetch the whole history: git fetch --unshallow.`);
+  }
+  const folder = join(mkdtempSync(join(tmpdir(), 'rowmill-previous-')), 'package');
+  git('worktree', 'add', '--detach', folder, commit);
+  const remove = (): void => {
+    git('worktree', 'remove', '--force', folder);
+    rmSync(resolve(folder, '..'), { recursive: true, force: true });
+  };
+  try {
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
+    execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { cwd: folder, stdio: 'inherit' });
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { folder, remove };
+}
