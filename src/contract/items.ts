@@ -1,7 +1,9 @@
 // Rows of a job: pages of the grid, one row with its history, error groups, unfinished rows, and rates over time.
 import { z } from 'zod';
+import { parseItemSort } from '../core/paging/item-sort.ts';
 import { ROW_CHANGES } from '../core/jobs/run-comparison.ts';
 import { itemParams } from './control.ts';
+import { errorGroup, unsuccessfulCounts } from './error-group.ts';
 import { lineLevel, jobLogLine, tracedFetch, tracedLine } from './logs.ts';
 import { defineRoutes } from './route.ts';
 import {
@@ -160,32 +162,6 @@ export const treeItem = z
   })
   .meta({ id: 'TreeItem' });
 
-const unsuccessfulCounts = z.object({ ERROR: z.number(), NOT_FOUND: z.number() });
-
-export const errorGroup = z
-  .object({
-    phase: z.number(),
-    signature: z.string(),
-    /** The signature without its class: a message whose names and numbers are placeholders. */
-    pattern: z.string().default(''),
-    errorClass: z.string(),
-    sample: z.string(),
-    sampleSeq: z.number(),
-    /** Failed attempts, retried or not. */
-    occurrences: z.number(),
-    /** Rows that ended with it, and their status: NOT_FOUND rows are not counted as failed. */
-    rows: z.number(),
-    status: z.enum(['ERROR', 'NOT_FOUND']),
-    firstSeen: time,
-    lastSeen: time,
-    /** The person who can fix it, and what to do first. */
-    fixer: z.enum(['row owner', 'developer', 'operator']).default('developer'),
-    suggestion: z.string().default(''),
-    /** Occurrences over time, in steps of equal length; empty for errors counted before trends were introduced. */
-    trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
-  })
-  .meta({ id: 'ErrorGroup' });
-
 const comparedResult = z.object({
   /** The run of this result, the same or an earlier one. */
   generation: z.number(),
@@ -258,8 +234,18 @@ export const itemRoutes = defineRoutes({
       statuses: listOf(liveStatus).optional(),
       /** Alias of `statuses`. */
       status: listOf(liveStatus).optional(),
-      /** Default: the order of the file; by last change for PENDING,PROCESSING. */
-      sort: z.enum(['seq', '-seq', 'updated_at', '-updated_at']).optional(),
+      /**
+       * `seq`, `updated_at`, `status`, `attempts`, `handlerMs`, `cost`, `error`, `finishedAt`, or a column: `input:sku`,
+       * `result:price`; with a minus the largest first. Empty cells are last. Default: the order of the file; by last
+       * change for PENDING,PROCESSING. Fields and columns sort at most 50,000 rows.
+       */
+      sort: z
+        .string()
+        .refine((text) => /^-?(?:seq|updated_at)$/.test(text) || parseItemSort(text) !== null, {
+          error:
+            'expected seq, updated_at, status, attempts, handlerMs, cost, error, finishedAt, input:… or result:…',
+        })
+        .optional(),
       /** Starts at this row instead of at a cursor, for scroll bars. */
       fromSeq: z.coerce.number().int().min(0).optional(),
       ...page,
@@ -272,9 +258,11 @@ export const itemRoutes = defineRoutes({
          * not counted: the number of rows on this page.
          */
         looked: z.number(),
+        /** The row whose key is the searched text, found by an index. Only on the first page of a search. */
+        keyMatch: seq.nullable().optional(),
       }),
     },
-    errors: ['CURSOR_INVALID'],
+    errors: ['CURSOR_INVALID', 'SORT_TOO_LARGE'],
   },
   getItem: {
     ...read,

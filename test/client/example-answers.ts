@@ -1,6 +1,7 @@
 // Example answers of a server, for tests that play one.
 import type { z } from 'zod';
-import type { errorGroup, item } from '../../src/contract/items.ts';
+import type { errorGroup } from '../../src/contract/error-group.ts';
+import type { item } from '../../src/contract/items.ts';
 import type { job, listedJob } from '../../src/contract/jobs.ts';
 
 export const JOB_ID = '018f2f6e-1111-4222-8333-444455556666';

@@ -1,7 +1,8 @@
 // Types of a job and its parts, and facts derived from them.
 import type { z } from 'zod';
 import type { jobFile } from '../../src/contract/files.ts';
-import type { errorGroup, item, itemDetail, pendingItem } from '../../src/contract/items.ts';
+import type { errorGroup } from '../../src/contract/error-group.ts';
+import type { item, itemDetail, pendingItem } from '../../src/contract/items.ts';
 import type { job } from '../../src/contract/jobs.ts';
 
 export type Job = z.infer<typeof job>;

@@ -1,6 +1,6 @@
 // An error group as the API and the command line show it.
 import type { z } from 'zod';
-import type { errorGroup } from '../../contract/items.ts';
+import type { errorGroup } from '../../contract/error-group.ts';
 import { patternOf, triageOf } from '../../core/errors/error-triage.ts';
 import type { ErrorGroup } from '../../store/views/results/read-error-groups.ts';
 

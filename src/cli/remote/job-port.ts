@@ -2,7 +2,8 @@
 // so that both implementations print the same.
 import type { z } from 'zod';
 import type { Answered } from '../../client/route-call.ts';
-import type { comparedRow, errorGroup, item, itemTrace } from '../../contract/items.ts';
+import type { errorGroup } from '../../contract/error-group.ts';
+import type { comparedRow, item, itemTrace } from '../../contract/items.ts';
 import type { job, summary } from '../../contract/jobs.ts';
 import type { jobLogLine } from '../../contract/logs.ts';
 import type { worker } from '../../contract/operations.ts';
