@@ -1,5 +1,6 @@
 // Rows of a job: pages of the grid, one row with its history, emitted rows, and unfinished rows.
 import { z } from 'zod';
+import { parseItemSort } from '../core/paging/item-sort.ts';
 import { itemParams } from './control.ts';
 import { defineRoutes } from './route.ts';
 import {
@@ -144,8 +145,18 @@ export const itemRoutes = defineRoutes({
       statuses: listOf(liveStatus).optional(),
       /** Alias of `statuses`. */
       status: listOf(liveStatus).optional(),
-      /** Default: the order of the file; by last change for PENDING,PROCESSING. */
-      sort: z.enum(['seq', '-seq', 'updated_at', '-updated_at']).optional(),
+      /**
+       * `seq`, `updated_at`, `status`, `attempts`, `handlerMs`, `cost`, `error`, `finishedAt`, or a column: `input:sku`,
+       * `result:price`; with a minus the largest first. Empty cells are last. Default: the order of the file; by last
+       * change for PENDING,PROCESSING. Fields and columns sort at most 50,000 rows.
+       */
+      sort: z
+        .string()
+        .refine((text) => /^-?(?:seq|updated_at)$/.test(text) || parseItemSort(text) !== null, {
+          error:
+            'expected seq, updated_at, status, attempts, handlerMs, cost, error, finishedAt, input:… or result:…',
+        })
+        .optional(),
       /** Starts at this row instead of at a cursor, for scroll bars. */
       fromSeq: z.coerce.number().int().min(0).optional(),
       ...page,
@@ -158,9 +169,11 @@ export const itemRoutes = defineRoutes({
          * not counted: the number of rows on this page.
          */
         looked: z.number(),
+        /** The row whose key is the searched text, found by an index. Only on the first page of a search. */
+        keyMatch: seq.nullable().optional(),
       }),
     },
-    errors: ['CURSOR_INVALID'],
+    errors: ['CURSOR_INVALID', 'SORT_TOO_LARGE'],
   },
   getItem: {
     ...read,

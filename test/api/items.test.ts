@@ -77,6 +77,12 @@ const FILTERS: [string, ExportFilter, Record<string, string>][] = [
   ['a phase', { phase: 1 }, { phase: '1' }],
   ['a word in another case', { search: 'grün "X"' }, { search: 'grün "X"' }],
   ['a number', { search: '12' }, { search: '12' }],
+  ['a word of many rows', { search: 'PLAIN' }, { search: 'PLAIN' }],
+  [
+    'a word among what is done',
+    { search: 'plain', statuses: ['DONE'] },
+    { search: 'plain', statuses: 'DONE' },
+  ],
   [
     'an error group',
     { errorGroup: 'permanent: no price for item <n>' },
@@ -148,10 +154,15 @@ describe('pages of rows', () => {
     expect(pages.length).toBeGreaterThanOrEqual(3);
     expect(pages.slice(0, 2).map(({ items }) => items.length)).toEqual([0, 0]);
     expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual([249_999]);
-    // A search for digits checks every row here, but still thousands of rows per request and not one page.
-    await database.query(`update items set input = '{"n":"4711"}' where job_id = $1 and seq = 5000`, [large]);
-    const first = await apiReader(url).read('listItems', { jobId: large }, { search: '4711', pageSize: 1 });
+    for (const page of pages.slice(0, -1)) expect(page.keyMatch ?? null).toBeNull();
+    // A search for two digits checks every row here, but still thousands of rows per request and not one page.
+    await database.query(`update items set input = '{"n":"47"}' where job_id = $1 and seq = 5000`, [large]);
+    const first = await apiReader(url).read('listItems', { jobId: large }, { search: '47', pageSize: 1 });
     expect(first.items.map(({ seq }) => seq)).toEqual([5000]);
+    // The key is found before the search reaches its row.
+    await database.query(`update items set item_key = 'needle' where job_id = $1 and seq = 249999`, [large]);
+    const [found] = await apiReader(url).pages('listItems', { jobId: large }, { search: 'needle' });
+    expect(found).toMatchObject({ items: [], keyMatch: 249_999 });
   });
 
   test('of large rows have fewer rows', async () => {

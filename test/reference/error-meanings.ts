@@ -94,6 +94,7 @@ const REQUESTS: Meanings = {
   MEDIA_TYPE_UNSUPPORTED:
     'The route does not accept the Content-Type, character set or Content-Encoding of the request body.',
   RANGE_UNSATISFIABLE: 'The requested byte range starts after the end of the file.',
+  SORT_TOO_LARGE: 'Rows are sorted by a field or a column only if the job or its filter has at most 50,000.',
   CURSOR_INVALID: 'The cursor is damaged, or belongs to another list.',
   FEATURE_DISABLED: 'This feature is disabled on this server.',
   SUMMARY_NOT_FOUND: 'The run has not finished, or does not exist.',

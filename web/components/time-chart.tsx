@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { useTheme } from '../lib/theme.ts';
+import { chartTip } from './chart-tip.ts';
 import { TIME_STEPS_S, timeMark, timeRange } from './time-axis.ts';
 
 export interface ChartLine {
@@ -51,7 +52,7 @@ export default function TimeChart({ times, lines, format, label, stepped = false
         stroke: text,
         grid: { stroke: grid, width: 1 },
         ticks: { show: false },
-        font: '11px sans-serif',
+        font: `11px ${getComputedStyle(element).fontFamily}`,
       };
       chart = new uPlot(
         {
@@ -59,7 +60,8 @@ export default function TimeChart({ times, lines, format, label, stepped = false
           height: HEIGHT_PX,
           padding: [6, 20, 0, 0],
           legend: { show: false },
-          cursor: { drag: { x: false, y: false }, points: { size: 6 } },
+          cursor: { drag: { x: false, y: false }, points: { size: 6, show: !stepped }, y: false },
+          plugins: [chartTip({ times, lines, format, stepped })],
           scales: {
             x: { range: () => timeRange(times) },
             y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },

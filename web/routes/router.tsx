@@ -115,6 +115,8 @@ const readJobSearch = readSearch({
   overview: flag,
   statuses: text(),
   search: text({ max: 1000 }),
+  /** Order of the rows, as in requests. */
+  sort: text({ max: 300 }),
   phase: wholeNumber,
   errorGroup: text(),
   /** Status filter of the tab "In progress". */

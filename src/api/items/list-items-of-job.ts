@@ -2,21 +2,29 @@
 import type { itemRoutes } from '../../contract/items.ts';
 import { rowNumber } from '../../contract/row-number.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { type ItemSort, parseItemSort } from '../../core/paging/item-sort.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { RowStatus } from '../../core/files/export-row.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { findItemKeys } from '../../store/views/items/find-item-keys.ts';
 import type { ListedRow } from '../../store/views/exports/export-row-columns.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
+import type { ApiContext } from '../api-context.ts';
 import type { Handler } from '../requests/handler.ts';
 import { listItems } from './list-items.ts';
+import { listSortedItems } from './list-sorted-items.ts';
 import { type ItemOrder, isQueue, type LiveStatus, listLiveItems } from './list-live-items.ts';
 import { asJson } from '../requests/wire-values.ts';
 
 type ListItems = typeof itemRoutes.listItems;
+type Query = Parameters<Handler<ListItems>>[0]['query'];
 
 export const listItemsOfJob: Handler<ListItems> = async ({ job, query }, context) => {
   const { cursor: after, fromSeq, limit, sort: _, status, statuses: __, ...rest } = query;
   const statuses = statusesOf(query);
-  const sort: ItemOrder = query.sort ?? (isQueue(statuses) ? 'updated_at' : 'seq');
+  const by = query.sort === undefined ? null : parseItemSort(query.sort);
+  if (by !== null) return listSorted({ job, query, statuses, by }, context);
+  const sort = (query.sort ?? (isQueue(statuses) ? 'updated_at' : 'seq')) as ItemOrder;
   if (statuses?.includes('PROCESSING') || sort === 'updated_at' || sort === '-updated_at') {
     const page = await listLiveItems(context, job, {
       statuses,
@@ -48,12 +56,38 @@ export const listItemsOfJob: Handler<ListItems> = async ({ job, query }, context
     from: after === undefined ? (fromSeq ?? null) : decodeCursor(cursor, after)[0],
     limit,
   });
+  const key = after === undefined && fromSeq === undefined ? query.search?.trim() : undefined;
+  const keyMatch = key ? (await findItemKeys(context.reads, jobId, [key])).get(key) : undefined;
   return {
     items: rows.map(toItem),
     next: next === null ? null : encodeCursor(cursor, [next]),
     looked: next === null ? itemCount : sort === 'seq' ? next : itemCount - 1 - next,
+    ...(key && { keyMatch: keyMatch ?? null }),
   };
 };
+
+async function listSorted(
+  { job, query, statuses, by }: { job: Job; query: Query; statuses: LiveStatus[] | undefined; by: ItemSort },
+  { reads }: ApiContext,
+) {
+  if (statuses?.includes('PROCESSING') || query.fromSeq !== undefined)
+    throw new RowmillError(
+      'REQUEST_INVALID',
+      `expected no PROCESSING and no fromSeq in the order ${query.sort}`,
+      {
+        hint: 'Sort by seq or updated_at, or leave them out.',
+      },
+    );
+  const { phase, errorGroup, search, limit } = query;
+  const { rows, next } = await listSortedItems(reads, job, {
+    filter: withoutUndefined({ statuses: statuses as RowStatus[] | undefined, phase, errorGroup, search }),
+    sort: by,
+    sortName: query.sort!,
+    after: query.cursor,
+    limit,
+  });
+  return { items: rows.map(toItem), next, looked: rows.length };
+}
 
 function statusesOf({
   status,

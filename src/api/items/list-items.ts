@@ -10,25 +10,27 @@ import {
 } from '../../core/files/export-filter.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/database.ts';
+import { listChosenRows } from '../../store/views/exports/export-items.ts';
 import { listNotDoneRows } from '../../store/views/exports/export-not-done-page.ts';
 import { listRows } from '../../store/views/exports/export-page.ts';
+import { searchRows } from '../../store/views/exports/search-rows.ts';
 import type { RowStatus } from '../../core/files/export-row.ts';
 import { nextCandidate } from '../../store/views/items/next-candidate.ts';
 import { readStatusCounts } from '../../store/views/jobs/read-status-counts.ts';
 import { type ListedRow, PAGE_BYTES, type PageOrder } from '../../store/views/exports/export-row-columns.ts';
 
-// Seqs scanned per statement, and per request. Reading a row takes about 10 µs; scanning the index of rows that are
-// not DONE is cheaper.
+// Seqs scanned per statement and per request, and the time after which no further statement is sent. Reading a row takes
+// about 10 µs, searching its text 2 to 4 µs; scanning the index of rows that are not DONE is cheaper. A search answers after
+// a few statements, so that the page shows hits and progress while it continues.
 const SCAN = {
-  rows: { firstSeqs: 1000, seqs: 10_000, most: 100_000 },
-  notDone: { firstSeqs: 100_000, seqs: 100_000, most: 2_000_000 },
+  rows: { firstSeqs: 1000, seqs: 10_000, most: 100_000, lookMs: 1000 },
+  search: { firstSeqs: 10_000, seqs: 25_000, most: 100_000, lookMs: 150 },
+  notDone: { firstSeqs: 100_000, seqs: 100_000, most: 2_000_000, lookMs: 1000 },
 };
 /** Growth of the window while few rows match. */
 const GROWTH = 4;
 /** Rows per statement that the filter still has to check here. It grows while few of them match. */
 const CANDIDATES_MAX = 2000;
-/** No further statement is sent after this time. */
-const LOOK_MS = 1000;
 
 const NOT_DONE: readonly RowStatus[] = ['ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
 
@@ -49,6 +51,12 @@ export interface ItemsPage {
   next: number | null;
 }
 
+interface FoundRows {
+  found: ListedRow[];
+  /** No other row of the window can match. */
+  isWhole?: boolean;
+}
+
 interface Window {
   fromSeq: number;
   toSeq: number;
@@ -59,7 +67,7 @@ export async function listItems(db: Executor, asked: ItemsRequest): Promise<Item
   const { jobId, filter, order, itemCount, limit } = request;
   if (filter.statuses?.length === 0) return { rows: [], next: null };
   const matches = rowFilter(filter);
-  const { read, firstSeqs, seqs: mostSeqs, most } = chooseRows(db, request, matches === null);
+  const { read, firstSeqs, seqs: mostSeqs, most, lookMs } = chooseRows(db, request, matches === null);
   const candidatesOf = candidatesFor(filter);
   // All other filters are applied by the statements themselves.
   const isExact = filter.search === undefined && !selectsErrors(filter);
@@ -73,7 +81,7 @@ export async function listItems(db: Executor, asked: ItemsRequest): Promise<Item
   let isEmpty = true;
   const isFull = (): boolean => rows.length >= limit || bytes >= PAGE_BYTES;
   while (next !== null && !isFull() && looked < most) {
-    if (looked > 0 && monotonicMs() - startedMs > LOOK_MS) break;
+    if (looked > 0 && monotonicMs() - startedMs > lookMs) break;
     if (candidatesOf && isEmpty) {
       next = await nextCandidate(db, candidatesOf, { jobId, from: next, order });
       if (next === null) break;
@@ -82,11 +90,11 @@ export async function listItems(db: Executor, asked: ItemsRequest): Promise<Item
       order === 'asc'
         ? { fromSeq: next, toSeq: Math.min(itemCount, next + seqs) }
         : { fromSeq: Math.max(0, next + 1 - seqs), toSeq: next + 1 };
-    const found = await read(window, isExact ? limit - rows.length : candidates);
+    const { found, isWhole = false } = await read(window, isExact ? limit - rows.length : candidates);
     isEmpty = found.length === 0;
     candidates = Math.min(CANDIDATES_MAX, candidates * GROWTH);
     seqs = Math.min(mostSeqs, seqs * GROWTH);
-    let last = found.at(-1);
+    let last = isWhole ? undefined : found.at(-1);
     for (const row of found) {
       if (matches?.(row) === false) continue;
       rows.push(row);
@@ -147,10 +155,11 @@ function chooseRows(
   { jobId, generation, filter, order, limit }: ItemsRequest,
   takesAll: boolean,
 ): {
-  read: (window: Window, limit: number) => Promise<ListedRow[]>;
+  read: (window: Window, limit: number) => Promise<FoundRows>;
   firstSeqs: number;
   seqs: number;
   most: number;
+  lookMs: number;
 } {
   const phase = filter.phase ?? null;
   // Only rows that are not DONE have an error.
@@ -159,20 +168,30 @@ function chooseRows(
     const errorClass = errorClassOf(filter);
     return {
       ...SCAN.notDone,
-      read: (window, most) =>
-        listNotDoneRows(
+      read: async (window, most) => ({
+        found: await listNotDoneRows(
           db,
           { jobId, generation, ...window, statuses, phase, errorClass, limit: most },
           order,
         ),
+      }),
     };
   }
-  const hint = filter.search === undefined ? null : searchHint(filter.search);
+  const text = filter.search === undefined ? null : searchHint(filter.search);
+  if (text !== null)
+    return {
+      ...SCAN.search,
+      read: async (window, most) => {
+        const seqs = await searchRows(db, { jobId, ...window, text, limit: most }, order);
+        const found = await listChosenRows(db, jobId, generation, seqs, order);
+        return { found, isWhole: seqs.length < most && found.length === seqs.length };
+      },
+    };
   return {
     ...SCAN.rows,
     ...(takesAll && { firstSeqs: limit, seqs: limit }),
-    read: (window, most) =>
-      listRows(
+    read: async (window, most) => ({
+      found: await listRows(
         db,
         {
           jobId,
@@ -180,10 +199,11 @@ function chooseRows(
           ...window,
           statuses: statuses ?? null,
           phase,
-          searchHint: hint,
+          searchHint: null,
           limit: most,
         },
         order,
       ),
+    }),
   };
 }

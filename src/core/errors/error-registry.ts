@@ -234,6 +234,10 @@ export const ERROR_REGISTRY = {
     status: 500,
     hint: 'Search the log of the process that reported it for the request id or the message.',
   },
+  SORT_TOO_LARGE: {
+    status: 409,
+    hint: 'Filter by a status with fewer rows first, such as ERROR, or export the rows and sort the file.',
+  },
   CURSOR_INVALID: { status: 400, hint: 'Start at the first page: omit `cursor`.' },
   FEATURE_DISABLED: {
     status: 404,

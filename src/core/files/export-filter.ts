@@ -142,18 +142,30 @@ function valueHolds(value: unknown, wanted: string): boolean {
   return values.some((each) => cellText(each).toLowerCase().includes(wanted));
 }
 
-// Letters and blanks look the same in JSON text and in a cell; digits and punctuation may not (1.10, \", `: `). i and k
-// are excluded, because two non-ASCII characters become i and k in lower case. A single letter may be the e of 1e+21.
-const PLAIN_RUN = /[a-hjl-z ]{2,}/g;
+// Characters that look the same in JSON text and in a cell. Quotes and backslashes are escaped there, and nested values
+// have blanks after commas and colons. i and k are excluded, because two non-ASCII characters become i and k in lower case.
+const PLAIN_RUN = /[\w @#$%&'()*+./;<=>?!|~-]{2,}/g;
+// Found in texts only. A number may look different in JSON: 1.10, 0.0000001 is 1e-7 in a cell.
+const IN_TEXT = /[a-df-hjl-z @_#$%&'()*/;<=>?!|~]|\d-\d/;
+/** Exponents of numbers with fewer digits in JSON have at most two. */
+const DIGITS = /\d{3,}/g;
 
 /**
  * A lower-case ASCII part of the searched text that must occur in the JSON text of every matching row. Null if there is
- * none: then every row must be checked.
+ * none: then every row must be checked. Numbers with more than 15 digits are found as JSON writes them, without the rounding
+ * of cells.
  */
 export function searchHint(search: string): string | null {
-  let longest: string | null = null;
-  for (const [run] of search.toLowerCase().matchAll(PLAIN_RUN)) {
-    if (longest === null || run.length > longest.length) longest = run;
-  }
-  return longest;
+  const runs = search
+    .toLowerCase()
+    .split(/[ik]/)
+    .flatMap((part) => part.match(PLAIN_RUN) ?? []);
+  return (
+    longest(runs.filter((run) => IN_TEXT.test(run))) ??
+    longest(runs.flatMap((run) => run.match(DIGITS) ?? []))
+  );
+}
+
+function longest(texts: readonly string[]): string | null {
+  return texts.reduce<string | null>((best, text) => (text.length > (best?.length ?? 0) ? text : best), null);
 }

@@ -27,12 +27,12 @@ test('rows that will not run are not part of the estimate, and a test run is its
 });
 
 test('cost and time are ranges, for the rows or per 1,000 rows', () => {
-  expect(estimateWords(known, 600)).toEqual({
+  expect(estimateWords(known, 600, null)).toEqual({
     rows: '600 rows to run',
     cost: expect.stringMatching(/^cost 6.* to 12.* \(from the last 3 jobs\)$/),
     time: expect.stringMatching(/^30 s to (60 s|1 min) \(from the last 3 jobs\)$/),
   });
-  expect(estimateWords(known, null).rows).toBe('Per 1,000 rows');
+  expect(estimateWords(known, null, null).rows).toBe('Per 1,000 rows');
 });
 
 test('an unknown estimate has its reason, and a free pipeline no cost', () => {
@@ -44,10 +44,10 @@ test('an unknown estimate has its reason, and a free pipeline no cost', () => {
     speedUnknownBecause: 'no job yet',
     jobs: 0,
   };
-  expect(estimateWords(unknown, 5)).toEqual({
+  expect(estimateWords(unknown, 5, null)).toEqual({
     rows: '5 rows to run',
     cost: 'cost unknown: it declares none',
     time: 'time unknown: no job yet',
   });
-  expect(estimateWords({ ...unknown, costUnknownBecause: null }, 5).cost).toBeNull();
+  expect(estimateWords({ ...unknown, costUnknownBecause: null }, 5, null).cost).toBeNull();
 });

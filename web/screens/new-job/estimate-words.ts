@@ -1,6 +1,7 @@
 // What a job is expected to cost and how long it will take, in words: for its rows, or per 1,000 rows while their
 // number is unknown.
-import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
+import { formatCost } from '../../../src/core/limits/format-cost.ts';
+import { formatCount, formatDuration } from '../../lib/format.ts';
 import type { Preview } from './column-choices.ts';
 
 type Estimate = NonNullable<Preview['estimate']>;
@@ -22,13 +23,17 @@ export function rowsToRun(checked: Preview['checked'], trial: number | undefined
   return trial === undefined ? rows : Math.min(trial, rows);
 }
 
-export function estimateWords(estimate: Estimate, rows: number | null): EstimateWords {
+export function estimateWords(
+  estimate: Estimate,
+  rows: number | null,
+  costUnit: string | null,
+): EstimateWords {
   const { costPerRow, costFrom, costUnknownBecause, rowsPerSecond, speedUnknownBecause, jobs } = estimate;
   const count = rows ?? UNIT_ROWS;
   const from = jobs === 1 ? 'from the last job' : `from the last ${formatCount(jobs)} jobs`;
   const cost =
     costPerRow !== null
-      ? `cost ${rangeWords(costPerRow.low * count, costPerRow.high * count, formatCost)} (${costFrom === 'jobs' ? from : 'as the pipeline declares'})`
+      ? `cost ${rangeWords(costPerRow.low * count, costPerRow.high * count, (cost) => formatCost(cost, costUnit))} (${costFrom === 'jobs' ? from : 'as the pipeline declares'})`
       : costUnknownBecause === null
         ? null
         : `cost unknown: ${costUnknownBecause}`;

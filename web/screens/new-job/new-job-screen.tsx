@@ -215,7 +215,11 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         <div className="flex flex-wrap items-center justify-end gap-3">
           {seen?.estimate && blocker === null && (
             <StartEstimate
-              words={estimateWords(seen.estimate, rowsToRun(checked!, readOptions.values.trial))}
+              words={estimateWords(
+                seen.estimate,
+                rowsToRun(checked!, readOptions.values.trial),
+                pipeline?.costUnit ?? null,
+              )}
             />
           )}
           {blocker !== null && <p className="text-muted">{blocker}</p>}

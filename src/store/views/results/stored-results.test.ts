@@ -9,6 +9,7 @@ import {
 import { jobWithItems } from '../../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
 import type { Executor } from '../../../platform/database.ts';
+import { searchRows } from '../exports/search-rows.ts';
 import { listRows } from '../exports/export-page.ts';
 import { liveRowsPage } from '../items/live-rows-page.ts';
 import { readItem } from '../items/read-item.ts';
@@ -68,6 +69,12 @@ const READS: [string, number, number, (db: Executor) => Promise<unknown>][] = [
     26,
     200_000,
     (db) => listRows(db, { ...list, jobId, fromSeq: 60_000, toSeq: 70_000, searchHint: 'xyz' }, 'asc'),
+  ],
+  [
+    'the candidates of a search without matches',
+    26,
+    60_000,
+    (db) => searchRows(db, { jobId, fromSeq: 60_000, toSeq: 70_000, text: 'xyz', limit: 50 }, 'asc'),
   ],
   ['a page of live rows', 3, 6000, (db) => liveRowsPage(db, { ...live, ...window, jobId })],
   ['the difference of two runs', 1000, 3_000_000, (db) => compareGenerations(db, jobId, 2)],

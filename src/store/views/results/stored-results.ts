@@ -28,7 +28,7 @@ const blockColumns = (
         nullif(nullif(${line}, ''), '${NO_RESULT}')::jsonb, null, ${cost}`;
 
 /** The blocks that may name seqs from `from` up to, but not including, `to`. Index: result_blocks_pkey. */
-const blocksNear = (from: string, to: string, job: string): string =>
+export const blocksNear = (from: string, to: string, job: string): string =>
   `b.job_id = ${job} and b.first_seq > ${from} - ${BLOCK_SEQS} and b.first_seq < ${to} and upper(b.seqs) > ${from}`;
 
 /** All results of the items from one seq up to, but not including, another. Index: result_rows_pkey, result_blocks_pkey. */

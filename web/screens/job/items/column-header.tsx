@@ -4,6 +4,7 @@ import { DropdownMenu } from 'radix-ui';
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef } from 'react';
 import { menuItemClass, menuPlace } from '../../../components/menu.tsx';
 import { classNames } from '../../../lib/class-names.ts';
+import { directionOf, SortButton } from './sort-button.tsx';
 import { type ArrangedColumn, MAX_WIDTH_PX, MIN_WIDTH_PX } from './column-layout.ts';
 
 export interface ColumnActions {
@@ -19,12 +20,15 @@ export interface ColumnHeaderProps {
   /** Number of the column in the table, from 1. */
   columnIndex: number;
   actions: ColumnActions;
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
 }
 
 const STEP_PX = 16;
 
-export function ColumnHeader({ column, place, columnIndex, actions }: ColumnHeaderProps) {
-  const { columnId, title, isPinned, isNumeric, group } = column;
+export function ColumnHeader({ column, place, columnIndex, actions, sort, onSort }: ColumnHeaderProps) {
+  const { columnId, title, isPinned, isNumeric, isImage, group } = column;
+  const words = <span className={group === 'Result' ? 'text-accent' : undefined}>{title}</span>;
   return (
     <div
       role="columnheader"
@@ -33,19 +37,18 @@ export function ColumnHeader({ column, place, columnIndex, actions }: ColumnHead
         isPinned && 'sticky z-10',
       )}
       aria-colindex={columnIndex}
+      aria-sort={directionOf(columnId, sort)}
       style={place}
       title={group === 'Row' ? title : `${title} (${group.toLowerCase()})`}
     >
       {isPinned && <Pin size={12} aria-hidden className="mr-1 shrink-0" />}
-      <span
-        className={classNames(
-          'min-w-0 flex-1 truncate',
-          group === 'Result' && 'text-accent',
-          isNumeric && 'text-right',
-        )}
-      >
-        {title}
-      </span>
+      {isImage ? (
+        <span className="min-w-0 flex-1 truncate">{words}</span>
+      ) : (
+        <SortButton name={columnId} sort={sort} onSort={onSort} isRight={isNumeric}>
+          {words}
+        </SortButton>
+      )}
       <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger
           aria-label={`Column options: ${title}`}

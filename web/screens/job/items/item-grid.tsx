@@ -15,6 +15,7 @@ import type { Item } from '../../../lib/job.ts';
 import { type ColumnActions, ColumnHeader } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
 import { GridBands } from './grid-bands.tsx';
+import { directionOf, SortButton } from './sort-button.tsx';
 import { cellPlace, ItemRow, type RowShape } from './item-row.tsx';
 import type { RowPages } from './row-pages.ts';
 import { isSelected, type RowSelection, select, seqsBetween } from './row-selection.ts';
@@ -32,6 +33,9 @@ export interface ItemGridProps {
   /** The visible columns, in order. */
   columns: readonly ArrangedColumn[];
   actions: ColumnActions;
+  /** The order as in requests: `-cost`. Undefined: the order of the file. */
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
   selection: RowSelection;
   onSelect: (selection: RowSelection) => void;
   openRow: number | undefined;
@@ -41,7 +45,7 @@ export interface ItemGridProps {
 }
 
 export function ItemGrid(props: ItemGridProps) {
-  const { jobId, pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
+  const { jobId, pages, columns, actions, sort, onSort, selection, onSelect, openRow, onOpen, goTo } = props;
   const scroller = useRef<HTMLDivElement>(null);
   // While a filter search runs, one extra row represents the rest.
   const count = pages.count + (pages.hasMore && !pages.isHalted ? 1 : 0);
@@ -114,10 +118,13 @@ export function ItemGrid(props: ItemGridProps) {
           </div>
           <div
             role="columnheader"
-            className="sticky z-10 flex items-center justify-end border-r border-line bg-sunken pr-2 font-medium"
+            aria-sort={directionOf('seq', sort ?? 'seq')}
+            className="sticky z-10 flex items-center border-r border-line bg-sunken pr-2 font-medium"
             style={{ left: CHOICE_PX }}
           >
-            Row
+            <SortButton name="seq" sort={sort} onSort={onSort} isRight>
+              Row
+            </SortButton>
           </div>
           {shape.columns.map((column, at) => (
             <ColumnHeader
@@ -126,6 +133,8 @@ export function ItemGrid(props: ItemGridProps) {
               place={cellPlace(shape, at)}
               columnIndex={shape.places[at]! + 3}
               actions={actions}
+              sort={sort}
+              onSort={onSort}
             />
           ))}
         </div>

@@ -4,6 +4,8 @@ import { type FormEvent, memo, useCallback, useEffect, useMemo, useState } from 
 import { Button } from '../../../components/button.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { inputClass } from '../../../components/field.tsx';
+import { RowmillApiError } from '../../../../src/client/rowmill-api-error.ts';
+import { SORTED_ROWS_MAX } from '../../../../src/core/paging/item-sort.ts';
 import { rowNumber, seqOfRow } from '../../../../src/contract/row-number.ts';
 import { classNames } from '../../../lib/class-names.ts';
 import { copyLink } from '../../../lib/copy-link.ts';
@@ -30,7 +32,8 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
   const filter = itemFilter(search);
   const wanted = JSON.stringify(filter);
   const isFiltered = wanted !== '{}';
-  const pages = useRowPages(job, itemCount, filter);
+  const { sort } = search;
+  const pages = useRowPages(job, itemCount, { ...filter, ...(sort && { sort }) });
   const sizes = useColumnSizes(job, pages);
   const columns = useColumnLayout(job, hasOnlyErrors(filter), sizes);
   const [goTo, setGoTo] = useState<{ place: number; count: number } | null>(null);
@@ -38,10 +41,11 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
   const [chosen, setChosen] = useState({ wanted, selection: NOTHING });
   const selection = chosen.wanted === wanted ? chosen.selection : NOTHING;
   const select = useCallback((next: RowSelection) => setChosen({ wanted, selection: next }), [wanted]);
+  const changeSort = useCallback((next: string | undefined) => change({ sort: next }), [change]);
   const open = useCallback((seq: number) => change({ row: seq }, false), [change]);
   const known = useMemo(
-    () => (seq: number) => (isFiltered ? undefined : pages.row(seq)),
-    [isFiltered, pages],
+    () => (seq: number) => (isFiltered || sort ? undefined : pages.row(seq)),
+    [isFiltered, sort, pages],
   );
   const matching = isFiltered ? (pages.hasMore ? null : pages.count) : itemCount;
   const isEmpty = pages.count === 0 && !pages.hasMore;
@@ -60,6 +64,11 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
         <span role="status" className="px-1 text-[13px] text-muted tabular-nums empty:hidden">
           {countWords(pages, isFiltered, itemCount)}
         </span>
+        {pages.keyMatch !== null && pages.keyMatch !== search.row && (
+          <Button size="small" onClick={() => open(pages.keyMatch!)}>
+            Open row {formatCount(rowNumber(pages.keyMatch))}, the exact match
+          </Button>
+        )}
         {isFiltered && pages.isHalted && pages.hasMore && (
           <Button size="small" onClick={() => pages.goOn()}>
             Keep searching
@@ -71,7 +80,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
           </Button>
         )}
         <div className="contents sm:ml-auto sm:flex sm:flex-wrap sm:items-center sm:gap-2">
-          {!isFiltered && itemCount > 0 && (
+          {!isFiltered && !sort && itemCount > 0 && (
             <GoTo
               max={itemCount - 1}
               onGo={(place) => setGoTo((before) => ({ place, count: (before?.count ?? 0) + 1 }))}
@@ -106,12 +115,14 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
         <NoRows job={job} isFiltered={isFiltered} />
       ) : (
         <ItemGrid
-          // A new filter starts at the top.
-          key={wanted}
+          // A new filter or order starts at the top.
+          key={`${wanted} ${sort ?? ''}`}
           jobId={job.jobId}
           pages={pages}
           columns={columns.shown}
           actions={columns.actions}
+          sort={sort}
+          onSort={changeSort}
           selection={selection}
           onSelect={select}
           openRow={search.row}
@@ -216,6 +227,18 @@ function GoTo({ max, onGo }: { max: number; onGo: (place: number) => void }) {
 
 function LoadFailed({ pages }: { pages: RowPages<Item> }) {
   const { error } = pages;
+  const [, change] = useJobSearch();
+  if (error instanceof RowmillApiError && error.code === 'SORT_TOO_LARGE')
+    return (
+      <div role="alert" className="flex items-center gap-3 border-b border-line bg-accent-soft px-3 py-2">
+        <span className="min-w-0 flex-1">
+          Up to {formatCount(SORTED_ROWS_MAX)} rows can be sorted. Filter by a status with fewer rows first.
+        </span>
+        <Button size="small" onClick={() => change({ sort: undefined })}>
+          Clear sort
+        </Button>
+      </div>
+    );
   return (
     <div role="alert" className="flex items-center gap-3 border-b border-line bg-bad-soft px-3 py-2 text-bad">
       <span className="min-w-0 flex-1 break-words">Couldn't load rows. {errorWords(error).text}</span>

@@ -12,6 +12,8 @@ export interface RowsAnswer<Row> {
   next: string | null;
   /** Rows searched so far. */
   looked?: number;
+  /** The row whose key is the searched text; known before the search reaches it. */
+  keyMatch?: number | null | undefined;
 }
 
 /** Loads a page of rows: from a number, after a cursor, or from the start. */
@@ -29,6 +31,8 @@ export interface RowPages<Row extends NumberedRow> {
   readonly error: unknown;
   /** Rows searched so far. Null: no search is needed. */
   readonly looked: number | null;
+  /** The row whose key is the searched text, if there is one. */
+  readonly keyMatch: number | null;
   /** The user stopped the search. */
   readonly isHalted: boolean;
   halt(): void;
@@ -71,6 +75,7 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
   count: number;
   readonly hasMore = false;
   readonly looked = null;
+  readonly keyMatch = null;
   readonly isHalted = false;
   readonly #cache: PageCache<ReadonlyMap<number, Row>>;
 
@@ -174,6 +179,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
   #stretches: Stretch[] = [];
   #seen: [number, number] = [0, 0];
   #isHalted = false;
+  keyMatch: number | null = null;
   readonly #cache: PageCache<readonly Row[]>;
 
   constructor(load: LoadRows<Row>) {
@@ -183,6 +189,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
         const after = key === 0 ? undefined : (this.#stretches[key - 1]?.next ?? undefined);
         const answer = await load({ ...(after !== undefined && { after }), pageSize: PAGE_ROWS }, signal);
         if (!signal.aborted) this.#place(key, after, answer);
+        if (key === 0) this.keyMatch = answer.keyMatch ?? null;
         return answer.items;
       },
       onChange: () => {

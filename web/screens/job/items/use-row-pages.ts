@@ -13,12 +13,16 @@ import { FoundRows, type LoadRows, PlacedRows, type RowPages } from './row-pages
 const REFRESH_MS = 3000;
 const RETRY_MS = 1000;
 
-export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): RowPages<Item> {
+export function useRowPages(
+  job: Job,
+  itemCount: number,
+  filter: ItemFilter & { sort?: string },
+): RowPages<Item> {
   const { jobId, state, generation } = job;
   const wanted = JSON.stringify(filter);
   // biome-ignore lint/correctness/useExhaustiveDependencies: more rows do not make another list
   const pages = useMemo(() => {
-    const given = JSON.parse(wanted) as ItemFilter;
+    const given = JSON.parse(wanted) as typeof filter;
     const load: LoadRows<Item> = (from, signal) => client.listItems({ jobId, ...given, ...from }, { signal });
     if (wanted !== '{}') return new FoundRows(load);
     return new PlacedRows(loadWithFirstRows(jobId, load), itemCount, knownFirstRows(jobId));
