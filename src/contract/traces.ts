@@ -1,4 +1,4 @@
-// What the handlers of a job did: every attempt of one row, and the log lines of all rows.
+// Traces of the handlers of a job: every attempt of one row, and the log lines of all rows.
 import { z } from 'zod';
 import { itemParams } from './control.ts';
 import { jobLogLine, lineLevel, tracedFetch, tracedLine } from './logs.ts';
