@@ -4,7 +4,7 @@
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -20,7 +20,7 @@ const database = useTestDatabase();
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-upgrade-'));
 const previous = process.env.TEST_PREVIOUS_PACKAGE ?? ROOT;
 const next = join(folder, 'next');
-const module = join(folder, 'slow.mjs');
+const finish = join(folder, 'finish');
 const running: { stop(): Promise<EndedCommand> }[] = [];
 
 beforeAll(() => {
@@ -31,22 +31,41 @@ beforeAll(() => {
   for (const name of ['migrations', 'package.json'])
     cpSync(join(ROOT, name), join(next, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(next, 'node_modules'), 'junction');
-  const newest = readMigrations().at(-1)!.version;
+  const newest = readMigrations(join(previous, 'migrations')).at(-1)!.version;
   writeFileSync(
     join(next, 'migrations/9000_add_notes.sql'),
     `-- compatible from: ${newest}\nalter table jobs add column note text;\nalter table items add column note text;\n`,
   );
-  writeFileSync(
-    module,
-    `import { definePipeline } from ${JSON.stringify(join(ROOT, 'dist/index.js'))};
-     export default definePipeline({ name: 'slow', phases: [{ name: 'only', concurrency: 4, run: async (row) => {
-       await new Promise((resolve) => setTimeout(resolve, 10)); return { n: row.n }; } }] });`,
-  );
+});
+// A retry finds the database of the first attempt.
+beforeEach(async () => {
+  rmSync(finish, { force: true });
+  await database.query('delete from rowmill_migrations where version >= 9000');
+  for (const table of ['jobs', 'items'])
+    await database.query(`alter table ${table} drop column if exists note`);
 });
 afterEach(async () => {
   for (const worker of running.splice(0)) await worker.stop();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The pipeline for the workers of a version. It is slow until the file `finish` exists, so that rows do not run out. */
+function pipelineFor(version: string): string {
+  const path = join(
+    folder,
+    version === next ? 'slow-next.mjs' : version === ROOT ? 'slow.mjs' : 'slow-previous.mjs',
+  );
+  writeFileSync(
+    path,
+    `import { existsSync } from 'node:fs';
+     import { definePipeline } from ${JSON.stringify(join(version, 'dist/index.js'))};
+     export default definePipeline({ name: 'slow', phases: [{ name: 'only', concurrency: 4, run: async (row) => {
+       if (!existsSync(${JSON.stringify(finish)})) await new Promise((resolve) => setTimeout(resolve, 40));
+       return { n: row.n };
+     } }] });`,
+  );
+  return path;
+}
 
 function command(version: string, args: string[]): ReturnType<typeof startCommand> {
   const main = join(version, 'dist/cli/main.js');
@@ -58,7 +77,7 @@ async function startWorker(version: string): Promise<{ stop(): Promise<EndedComm
   const before = new Set(await workerIds());
   const { child, ended } = command(version, [
     'worker',
-    module,
+    pipelineFor(version),
     '--set',
     'pollMaxMs=100',
     '--set',
@@ -105,7 +124,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 }
 
 test('workers of two versions run side by side while the schema changes under them', async () => {
-  const [pipeline] = await loadPipelines([module]);
+  const [pipeline] = await loadPipelines([pipelineFor(ROOT)]);
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const jobId = await rowmill.submit(
     pipeline!,
@@ -131,6 +150,7 @@ test('workers of two versions run side by side while the schema changes under th
   await whenMoved();
   expect((await first.stop()).code).toBe(0);
 
+  writeFileSync(finish, '');
   await whenFinished(rowmill, jobId);
   await checkFinishedJob(database, jobId, { counts: { DONE: ROWS } });
   await rowmill.close();
