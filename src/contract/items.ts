@@ -51,6 +51,8 @@ export const itemDetail = item
     readyAt: time.nullable(),
     lockedBy: z.string().nullable(),
     summary: z.string().nullable(),
+    /** Line of the text file, or row of the sheet, in which it begins. Null: not known, or the format has no lines. */
+    line: z.number().nullable(),
     /** Edited inputs, each with the generation from which it applies, newest last. */
     edits: z.array(z.object({ generation: z.number(), input: json, editedAt: time })),
     originalInput: json,

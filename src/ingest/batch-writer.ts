@@ -160,7 +160,7 @@ export class BatchWriter {
 
   async #store(gathered: Gathered, checksum: string): Promise<void> {
     const { jobId, token, updatesJobId } = this.#options;
-    const { rows, rejected } = await this.#rejectRepeatedKeys(gathered);
+    const { rows, lines, rejected } = await this.#rejectRepeatedKeys(gathered);
     const report = this.#report;
     const rejectedBefore = report.rejected;
     const expectedCount = report.stored;
@@ -180,6 +180,7 @@ export class BatchWriter {
     const stored = await storeBatch(this.#context, {
       jobId,
       rows,
+      lines,
       rejected: rejected.map((row) => ({
         line: row.line,
         reason: toStorableText(row.reason, 2000),
@@ -213,12 +214,13 @@ export class BatchWriter {
   }
 
   /** A key identifies one row of a job. A later row with the same key is rejected, with the position of the first. */
-  async #rejectRepeatedKeys(gathered: Gathered): Promise<{ rows: IngestRow[]; rejected: RejectedInput[] }> {
+  async #rejectRepeatedKeys(gathered: Gathered): Promise<Omit<Gathered, 'bytes'>> {
     const keys = gathered.rows.flatMap((row) => (row.key === null ? [] : [row.key]));
     if (keys.length === 0) return gathered;
     const known = await findItemKeys(this.#context.db, this.#options.jobId, keys);
     const lineOf = new Map<string, number>();
     const rows: IngestRow[] = [];
+    const lines: number[] = [];
     const rejected = [...gathered.rejected];
     for (const [index, row] of gathered.rows.entries()) {
       const line = gathered.lines[index]!;
@@ -226,13 +228,14 @@ export class BatchWriter {
       if (row.key === null || first === undefined) {
         if (row.key !== null) lineOf.set(row.key, line);
         rows.push(row);
+        lines.push(line);
         continue;
       }
       const where = lineOf.has(row.key) ? `on line ${first}` : `in row ${first + 1}`;
       const reason = `the key ${JSON.stringify(row.key.slice(0, 100))} already appears ${where}`;
       rejected.push({ line, reason, raw: row.json });
     }
-    return { rows, rejected: rejected.sort((a, b) => a.line - b.line) };
+    return { rows, lines, rejected: rejected.sort((a, b) => a.line - b.line) };
   }
 }
 

@@ -14,6 +14,7 @@ import { newId } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
 import { claimIngest } from '../store/commands/jobs/ingest-lease.ts';
 import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
+import { readLine } from '../store/views/items/read-line.ts';
 import { readJob } from '../store/views/jobs/read-job.ts';
 import { definePipeline } from '../pipeline/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
@@ -110,6 +111,15 @@ async function refusal(work: Promise<unknown>): Promise<RowmillError> {
 }
 
 describe('a file', () => {
+  it('has the line of each item, also behind rejected lines, repeated keys and cells of several lines', async () => {
+    const text = 'sku,quantity\na,1\nb,2\nbroken\n"c\nx\ny",3\na,9\nd,4\ne,5\n';
+    // Two rows per batch: a run of lines ends with its batch.
+    const jobId = await ingest(text, products, {}, { ingestMinRows: 2, ingestMaxRows: 2 });
+    const { db } = database.context();
+    const lines = await Promise.all([0, 1, 2, 3, 4, 5].map((seq) => readLine(db, jobId, seq)));
+    expect(lines).toEqual([2, 3, 5, 9, 10, null]);
+  });
+
   it('becomes items in order, with columns, report and checksum, and the job is sealed', async () => {
     const jobId = await ingest('Name,Größe\nAnna,1\n"Bo, b",007\n');
     const items = await itemsOf(jobId);

@@ -41,6 +41,7 @@ const WORK_TABLES = [
   'job_removals',
   'jobs',
   'ledger',
+  'line_runs',
   'owners',
   'rejected_rows',
   'resource_overrides',

@@ -4,6 +4,7 @@ import { rowNumber } from '../../contract/row-number.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { readChildren, readItem } from '../../store/views/items/read-item.ts';
 import { readItemHistory } from '../../store/views/items/read-item-history.ts';
+import { readLine } from '../../store/views/items/read-line.ts';
 import type { Handler } from '../requests/handler.ts';
 import { asJson, timeOrNull } from '../requests/wire-values.ts';
 
@@ -11,10 +12,11 @@ const CHILDREN = 100;
 
 export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params: { seq } }, { reads }) => {
   const { jobId, generation } = job;
-  const [item, history, lineage] = await Promise.all([
+  const [item, history, lineage, line] = await Promise.all([
     readItem(reads, jobId, generation, seq),
     readItemHistory(reads, jobId, generation, seq),
     readChildren(reads, jobId, generation, seq, CHILDREN),
+    readLine(reads, jobId, seq),
   ]);
   if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${rowNumber(seq)}`);
   return {
@@ -35,6 +37,8 @@ export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params:
     readyAt: timeOrNull(item.ready_at),
     lockedBy: item.locked_by,
     summary: item.summary,
+    // An image is a row by itself.
+    line: job.source?.detected.format === 'images' ? null : line,
     startPhase: item.start_phase,
     costUnit: job.costUnit,
     originalInput: asJson(item.original_input),

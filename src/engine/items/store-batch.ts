@@ -4,6 +4,7 @@ import { errorSignature } from '../../core/errors/error-signature.ts';
 import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { IngestReport } from '../../core/files/file-format.ts';
+import { lineRuns } from '../../core/files/line-runs.ts';
 import type { InputColumn } from '../../core/items/input-column.ts';
 import { rangesOf, subtractRanges } from '../../core/items/seq-ranges.ts';
 import { INGEST_STATES } from '../../core/jobs/job-state.ts';
@@ -19,6 +20,7 @@ import {
   type ItemRow,
   type RejectedInput,
 } from '../../store/commands/items/copy-rows.ts';
+import { insertLineRuns } from '../../store/commands/items/insert-line-runs.ts';
 import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
 import { countTakenOver, takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
@@ -46,6 +48,8 @@ export interface IngestRow extends ItemRow {
 export interface IngestBatch {
   jobId: string;
   rows: IngestRow[];
+  /** Line of the file in which each row begins; omitted for rows that have none. */
+  lines?: readonly number[];
   rejected: RejectedInput[];
   /** Number of rows rejected before this batch. */
   rejectedBefore: number;
@@ -92,6 +96,8 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
         if (!reserved) return refuseUnlessStored(tx, batch, batchId);
         await checkRepeated(tx, batch);
         if (rows.length > 0) await copyItems(tx, jobId, reserved.firstSeq, rows);
+        if (rows.length > 0 && batch.lines)
+          await insertLineRuns(tx, jobId, reserved.firstSeq, rows.length, lineRuns(batch.lines));
         if (batch.rejected.length > 0)
           await copyRejectedRows(tx, jobId, batch.rejectedBefore, batch.rejected);
         const open = await storeKnownResults(tx, batch, reserved, stored);

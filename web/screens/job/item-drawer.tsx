@@ -199,6 +199,7 @@ function Facts({ job, item }: { job: Job; item: ItemDetail }) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-[13px] text-muted">
       <StatusChip status={item.now === 'ENDED' ? item.status : item.now} />
+      {item.line !== null && <span>{lineWords(job.source, item.line)}</span>}
       {item.phase !== null && <span>Phase {job.phases[item.phase] ?? item.phase}</span>}
       {item.attempts !== null && item.attempts > 0 && (
         <span>
@@ -220,6 +221,13 @@ function Facts({ job, item }: { job: Job; item: ItemDetail }) {
       )}
     </div>
   );
+}
+
+/** "line 7 of prices.csv", or for a workbook "row 7 of sheet Q3". */
+function lineWords(source: Job['source'], line: number): string {
+  const sheet = source?.detected.sheet;
+  if (typeof sheet === 'string') return `row ${formatCount(line)} of sheet ${sheet}`;
+  return `line ${formatCount(line)}${source ? ` of ${source.name}` : ''}`;
 }
 
 function Lineage({ item }: { item: ItemDetail }) {

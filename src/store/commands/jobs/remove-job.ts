@@ -35,6 +35,7 @@ const REMOVE_ROWS: Statement = {
     s as (delete from stage_outputs where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
     a as (delete from attempt_errors where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
     t as (delete from trace_blocks where job_id = $1 and first_seq >= (select first from stretch) and first_seq < (select upto from stretch)),
+    l as (delete from line_runs where job_id = $1 and first_seq >= (select first from stretch) and first_seq < (select upto from stretch)),
     e as (delete from item_edits where job_id = $1 and seq >= (select first from stretch) and seq < (select upto from stretch)),
     j as (delete from rejected_rows where job_id = $1 and ordinal >= (select first from stretch) and ordinal < (select upto from stretch))
     select upto from stretch`,
