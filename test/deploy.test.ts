@@ -6,6 +6,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CommandNode } from '../src/cli/command-tree.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/setting-table.ts';
+import { jobWithItems } from './support/job-factory.ts';
+import { type Manifest, renderChart } from './support/render-chart.ts';
+import { useTestDatabase } from './support/test-database.ts';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 
@@ -15,6 +18,7 @@ const settingVariables = [...Object.keys(NUMBER_SETTINGS), ...Object.keys(TEXT_S
   key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
 );
 
+const database = useTestDatabase();
 let nodes: CommandNode[];
 beforeAll(() => {
   const main = resolve('dist/cli/main.js');
@@ -107,6 +111,96 @@ describe('the Compose file', () => {
     const named = new Set(Array.from(read('deploy/compose.yaml').matchAll(/\$\{(\w+)/g), ([, name]) => name));
     const given = Array.from(read('deploy/compose.env').matchAll(/^(\w+)=/gm), ([, name]) => name);
     expect([...named].toSorted()).toEqual(given.toSorted());
+  });
+});
+
+describe('the Helm chart', () => {
+  const folder = 'deploy/helm/rowmill';
+  const everything = {
+    autoscaling: { enabled: true },
+    ingress: { enabled: true },
+    blobStoreSecret: 'files',
+    env: [{ name: 'DRAIN_MS', value: '20000' }],
+  };
+  const plain = renderChart(folder);
+  const full = renderChart(folder, everything);
+  const kindsOf = (manifests: Manifest[]) => manifests.map(({ kind }) => kind).toSorted();
+  const pods = (manifests: Manifest[]) =>
+    manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'Job').map(({ spec }) => spec.template);
+
+  it('has servers, workers and a migration, and the rest on request', () => {
+    const always = [
+      'Deployment',
+      'Deployment',
+      'Job',
+      'PodDisruptionBudget',
+      'PodDisruptionBudget',
+      'Service',
+    ];
+    expect(kindsOf(plain)).toEqual(always);
+    expect(kindsOf(full)).toEqual([...always, 'Ingress', 'ScaledObject'].toSorted());
+    const job = plain.find(({ kind }) => kind === 'Job')!;
+    expect(job.metadata.annotations!['helm.sh/hook']).toBe('pre-install,pre-upgrade');
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(parse(read(`${folder}/Chart.yaml`))).toMatchObject({ version, appVersion: version });
+  });
+
+  it('starts commands that exist, with variables that are read, from secrets', () => {
+    for (const pod of pods(full)) {
+      const [container] = pod.spec.containers;
+      expect(faultOf(container.args)).toBeNull();
+      const names = container.env.map(({ name }) => name);
+      expect(names.filter((name) => ![...settingVariables, ...FOREIGN].includes(name))).toEqual([]);
+      expect(names).toContain('DRAIN_MS');
+      expect(container.env[0]).toMatchObject({
+        name: 'DATABASE_URL',
+        valueFrom: { secretKeyRef: { name: 'rowmill-database', key: 'DATABASE_URL' } },
+      });
+      expect(container.envFrom).toEqual([{ secretRef: { name: 'files' } }]);
+    }
+  });
+
+  it('runs without root on a read-only file system, with probes of ports that it opens', () => {
+    expect(pods(plain)).toHaveLength(3);
+    for (const { spec } of pods(plain)) {
+      const [container] = spec.containers;
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 });
+      expect(container.securityContext).toMatchObject({
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.volumeMounts).toEqual([{ name: 'tmp', mountPath: '/tmp' }]);
+      const ports = (container.ports ?? []).map(({ name }) => name);
+      for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe])
+        if (probe) expect(ports).toContain(probe.httpGet.port);
+    }
+  });
+
+  it('selects the pods that it creates', () => {
+    const labels = pods(full).map(({ metadata }) => metadata.labels);
+    const selectors = full
+      .filter(({ kind }) => ['Deployment', 'Service', 'PodDisruptionBudget'].includes(kind))
+      .map(({ spec }) => spec.selector.matchLabels ?? spec.selector);
+    expect(selectors).toHaveLength(5);
+    for (const selector of selectors) expect(labels).toContainEqual(selector);
+  });
+
+  it('leaves the number of workers to the autoscaler, which counts rows to run', async () => {
+    const worker = (manifests: Manifest[]) =>
+      manifests.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-worker'))!;
+    expect(worker(plain).spec.replicas).toBe(2);
+    expect(worker(full).spec.replicas).toBeUndefined();
+    const { spec } = full.find(({ kind }) => kind === 'ScaledObject')!;
+    expect(spec.scaleTargetRef.name).toBe(worker(full).metadata.name);
+    const [{ metadata }] = spec.triggers;
+    const context = database.context();
+    const count = async () => Number(Object.values((await database.query(metadata.query))[0]!)[0]);
+    const before = await count();
+    const jobId = await jobWithItems(context, { items: 5 });
+    expect(await count()).toBe(before + 5);
+    await database.query(`update spans set ready_at = now() + interval '1 hour' where job_id = $1`, [jobId]);
+    expect(await count()).toBe(before);
   });
 });
 

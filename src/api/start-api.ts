@@ -8,6 +8,7 @@ import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
 import { logEvents } from '../platform/log-events.ts';
+import { startTraces } from '../platform/traces/start-traces.ts';
 import type { Logger } from '../platform/logger.ts';
 import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
@@ -66,6 +67,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const reads = new Database({ ...connections, maxConnections: forReads, keyedAccess: true });
   const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
   const stopLog = logEvents(engine.events, log);
+  const traces = startTraces(settings, engine.events, 'rowmill-server', log);
   const slices = openConnections(databaseUrl, engine, log, engine);
   const notifier = new WorkNotifier(db);
   const metrics = createApiMetrics(engine, reads);
@@ -104,6 +106,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     metrics.stop();
     await Promise.all([slices.claims.db, slices.flushes.db, reads, db].map((each) => each.close()));
     await engine.blobs.close();
+    await traces?.stop();
     stopLog();
   };
   try {

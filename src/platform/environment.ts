@@ -18,6 +18,27 @@ export function secretFromEnvironment(name: string): string | undefined {
   return process.env[name] || undefined;
 }
 
+/** Headers for the collector of traces, such as its key: "name=value,name=value", with values encoded as in a URL. */
+export function traceHeadersFromEnvironment(): Record<string, string> {
+  const pairs = (process.env.OTEL_EXPORTER_OTLP_HEADERS ?? '')
+    .split(',')
+    .filter((pair) => pair.includes('='));
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      return [pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())];
+    }),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
 /** The server that CLI commands call, and their API key. */
 export function apiFromEnvironment(): { url: string | undefined; key: string | undefined } {
   return { url: process.env.ROWMILL_API || undefined, key: process.env.ROWMILL_API_KEY || undefined };

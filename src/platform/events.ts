@@ -113,8 +113,16 @@ export interface RowmillEvents {
   };
   /** `error` is the value that the callback threw. It is retried until its attempts are used up. */
   'callback.failed': { jobId: string; generation: number; callback: string; attempt: number; error: unknown };
-  /** `lagMs`: time since no rows were left to run, by the database's clock. */
-  'job.finished': { jobId: string; generation: number; state: string; outcome: string; lagMs: number };
+  /** `lagMs`: time since no rows were left to run; `runMs`: since the run began. Both by the database's clock. */
+  'job.finished': {
+    jobId: string;
+    generation: number;
+    state: string;
+    outcome: string;
+    counts: Partial<Record<ItemStatus, number>>;
+    lagMs: number;
+    runMs: number;
+  };
   'worker.started': { workerId: string; name: string; pipelines: string[] };
   'worker.stopped': { workerId: string; unpersisted: number };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };

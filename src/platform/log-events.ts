@@ -33,7 +33,7 @@ const LINES: { [Name in EventName]: LineOf<Name> } = {
   'claim.failed': ['warn', 'claim failed'],
   'flush.committed': ['debug', 'flush committed'],
   'flush.rolled_back': ['warn', 'flush rolled back'],
-  'flush.split': null,
+  'flush.split': ['warn', 'flush split'],
   'flush.fenced': ['warn', 'outcomes fenced'],
   'buffer.changed': ({ from, to }) =>
     to === 'full' || from === 'calm' ? ['warn', 'buffer filling up'] : ['info', 'buffer draining'],

@@ -408,6 +408,12 @@ export const NUMBER_SETTINGS = {
     max: 31_536_000_000,
     why: 'Age at which incomplete and unreferenced files in the blob store are deleted.',
   },
+  otelTracesSamplerArg: {
+    default: 0.01,
+    min: 0,
+    max: 1,
+    why: 'Share of rows with their own spans, if `otelExporterOtlpEndpoint` is set.',
+  },
   ...SERVER_NUMBERS,
 } as const satisfies Record<string, NumberSetting>;
 
@@ -416,6 +422,10 @@ export const TEXT_SETTINGS = {
   blobStore: {
     default: '.rowmill/blobs',
     why: 'Where uploads and output files are stored: a folder, or `s3://bucket/prefix?endpoint=…&region=…`. A relative path is resolved against the working directory, so use an absolute path or S3 when several machines or folders share one database. CLI commands default to `blobs` under `--data-dir`.',
+  },
+  otelExporterOtlpEndpoint: {
+    default: 'none',
+    why: 'OpenTelemetry collector that receives traces by OTLP over HTTP, such as `http://localhost:4318`; `none` sends none.',
   },
   ...SERVER_TEXTS,
 } as const satisfies Record<string, { default: string; why: string }>;

@@ -94,7 +94,7 @@ describe('settings', () => {
       loadSettings({ flags: { ...partners, [key]: value }, environment: {} })[key];
     expect(load(min)).toBe(min);
     expect(load(max)).toBe(max);
-    const isPart = ['safetyFactor', 'pressureMemory'].includes(key);
+    const isPart = ['safetyFactor', 'pressureMemory', 'otelTracesSamplerArg'].includes(key);
     for (const beyond of [min - 1, max + 1]) {
       expect(messageOf(() => load(beyond))).toBe(
         `expected ${key} (${environmentName(key)}) to be a ${isPart ? '' : 'whole '}number from ${min} to ${max}, got ${beyond}`,

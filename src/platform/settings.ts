@@ -80,7 +80,7 @@ function checkedResources(given: unknown): ResourceSettings['resources'] {
 }
 
 /** Settings that need not be whole numbers. */
-const FRACTIONS: readonly NumberKey[] = ['safetyFactor', 'pressureMemory'];
+const FRACTIONS: readonly NumberKey[] = ['safetyFactor', 'pressureMemory', 'otelTracesSamplerArg'];
 
 function checked(key: NumberKey, given: unknown): number {
   const { min, max } = NUMBER_SETTINGS[key];

@@ -17,6 +17,7 @@ import { Events } from '../platform/events.ts';
 import { logEvents } from '../platform/log-events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
+import { type StartedTraces, startTraces } from '../platform/traces/start-traces.ts';
 import { WorkListener, WorkNotifier } from '../platform/notifier.ts';
 import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
@@ -70,6 +71,7 @@ export class RowmillWorker {
   readonly #abilities: Ability[];
   readonly #log: Logger;
   readonly #stopLog: () => void;
+  readonly #traces: StartedTraces | null;
   readonly #blobs: BlobStore;
   readonly #background: Background;
   readonly #stopIngest = new AbortController();
@@ -106,6 +108,7 @@ export class RowmillWorker {
     const log = options.log ?? createLogger();
     [this.settings, this.events, this.#log] = [settings, events, log];
     this.#stopLog = logEvents(events, log);
+    this.#traces = startTraces(settings, events, 'rowmill-worker', log);
     this.#background = new Background(events);
     this.#blobs = openBlobStore(settings.blobStore);
     const shared = { blobs: this.#blobs, events, settings };
@@ -216,6 +219,7 @@ export class RowmillWorker {
         finder: this.#finder,
         log: this.#log,
         blobs: this.#blobs,
+        traces: this.#traces?.rows ?? null,
         ...(only && { onCall: only.onCall }),
       },
     );
@@ -340,6 +344,7 @@ export class RowmillWorker {
         workerId: this.workerId,
         unpersisted: unpersisted.reduce((sum, { items }) => sum + items, 0),
       });
+    await this.#traces?.stop();
     this.#stopLog();
     return { unpersisted };
   }

@@ -69,7 +69,7 @@ test('a restored folder has the jobs, the results and the files, and the doctor 
 
   const taken = await rowmill('restore', 'whole.tar.gz', '--data-dir', 'again');
   expect(taken.code).toBe(1);
-  expect(taken.stderr).toContain('expected ' + join(folder, 'again') + ' to be empty or missing');
+  expect(taken.stderr).toContain(`expected ${join(folder, 'again')} to be empty or missing`);
   expect((await rowmill('backup', 'whole.tar.gz')).stderr).toContain('whole.tar.gz not to exist yet');
 });
 

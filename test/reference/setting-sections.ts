@@ -150,6 +150,10 @@ const FILES: readonly SettingSection[] = [
     },
   },
   {
+    heading: 'Traces',
+    settings: { otelExporterOtlpEndpoint: 'text', otelTracesSamplerArg: null },
+  },
+  {
     heading: 'Database',
     settings: { databaseDeadlineMs: 'ms', databaseStartWaitMs: 'ms', foldAfterMs: 'ms' },
   },

@@ -35,6 +35,10 @@ export class FetchRecords {
     });
   }
 
+  get kept(): readonly FetchRecord[] {
+    return this.#records;
+  }
+
   /** A JSON array without line breaks. */
   toJson(): string {
     return replaceUnstorable(JSON.stringify(this.#records));

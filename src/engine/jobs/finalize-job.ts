@@ -67,8 +67,8 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   const finished = await retryPassing(() =>
     db.transaction(
       async (tx) => {
-        const lagMs = await finishJobRow(tx, jobId, token, state, failure);
-        if (lagMs === null) return null;
+        const row = await finishJobRow(tx, jobId, token, state, failure);
+        if (row === null) return null;
         const { counts, cost, costUnit } = await insertSummary(tx, jobId, generation, state, files, diff);
         const outcome = outcomeOf(state, counts);
         await recordChange(tx, context, {
@@ -78,7 +78,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
             : { kind: 'job.failed', detail: { outcome, counts, cost, costUnit, reason: failure } }),
         });
         await insertCallbacks(tx, jobId);
-        return { lagMs, outcome };
+        return { ...row, outcome, counts };
       },
       () => faultPoint('finalize.before_commit'),
     ),

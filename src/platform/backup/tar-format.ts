@@ -5,8 +5,6 @@ const MAX_OCTAL_SIZE = 8 ** 11;
 /** Far above the longest path of a file system. */
 const MAX_PAX_BYTES = 64 * 1024;
 
-export const BLOCK_BYTES = BLOCK;
-
 export interface TarEntry {
   /** Relative, with slashes; a folder ends with one. */
   path: string;

@@ -10,6 +10,8 @@ export interface FetchingCall {
   startedMs: number;
   /** Null for a call of several items, which has no key of its own. */
   idempotencyKey: string | null;
+  /** Header that joins the trace of the service with that of the job; null if traces are off. */
+  traceparent?: string | null;
   keepFetch(record: FetchRecord): void;
 }
 
@@ -23,6 +25,8 @@ export function createItemFetch(call: FetchingCall): ItemFetch {
     const headers = new Headers(init.headers ?? request?.headers);
     const key = keyFor(method, idempotencyKey, call.idempotencyKey);
     if (key !== null && !headers.has('idempotency-key')) headers.set('idempotency-key', key);
+    const parent = call.traceparent ?? null;
+    if (parent !== null && !headers.has('traceparent')) headers.set('traceparent', parent);
     const signals = [call.signal, init.signal, request?.signal].filter((signal) => signal != null);
     const sentMs = monotonicMs();
     const keep = (status: number | null): void => {

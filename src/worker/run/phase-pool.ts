@@ -70,7 +70,12 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     const { pipeline, phase } = runtime;
     this.options = options;
     this.#services = services;
-    this.#itemServices = { runtime, log: services.log, blobs: services.blobs };
+    this.#itemServices = {
+      runtime,
+      log: services.log,
+      blobs: services.blobs,
+      traces: services.traces ?? null,
+    };
     this.#admission = admission;
     this.order = { pipeline, index: phaseIndex, priority: phase.priority ?? 0 };
     this.itemsPerCall = phase.batch?.maxItems ?? 1;
@@ -256,7 +261,21 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     }
     // The service answered the call once: the call reports the worst answer among its items.
     if (item instanceof BatchedItem) item.batch?.hear(heardFrom(outcome));
+    if (this.#services.traces?.isSampled(item.seq)) this.#trace(item, outcome);
     this.#services.writer.record(item.lease, outcome);
+  }
+
+  #trace(item: RunningItem, { kind, status, failure }: RecordedOutcome): void {
+    this.#services.traces!.rowEnded({
+      ...item.tracedRow(),
+      pipeline: this.options.runtime.pipeline.name,
+      claimedMs: item.lease.claimedAtMs,
+      startedMs: item.startedMs,
+      status: kind === 'retry' ? 'retry' : status,
+      errorClass: failure?.class ?? null,
+      called: item.called,
+      requests: item.fetched?.kept ?? [],
+    });
   }
 
   #timeOut(call: Call, open: RunningItem[]): void {

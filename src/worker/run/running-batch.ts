@@ -67,6 +67,7 @@ export class RunningBatch implements BatchContext, TimedCall {
       signal: this.signal,
       startedMs: this.startedMs,
       idempotencyKey: null,
+      traceparent: this.#first.traceparent,
       keepFetch,
     });
   }

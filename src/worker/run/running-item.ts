@@ -18,6 +18,7 @@ import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { openStored } from '../../platform/blob-store/image-copies.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { RowTraces, TracedRow } from '../../platform/traces/start-traces.ts';
 import { type Charge, describeAmount } from '../admission/item-charge.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
@@ -41,6 +42,8 @@ export interface ItemServices {
   };
   log: Logger;
   blobs: Pick<BlobStore, 'get' | 'list'>;
+  /** Null if traces are off. */
+  traces?: RowTraces | null;
 }
 
 export class RunningItem implements ItemContext, TimedCall {
@@ -151,6 +154,15 @@ export class RunningItem implements ItemContext, TimedCall {
 
   get fetch(): ItemContext['fetch'] {
     return createItemFetch(this);
+  }
+
+  get traceparent(): string | null {
+    return this.#shared.traces?.traceparentOf(this.tracedRow()) ?? null;
+  }
+
+  tracedRow(): TracedRow {
+    const { jobId, seq, generation, attempt } = this;
+    return { jobId, seq, generation, attempt, phase: this.#shared.runtime.phase.name };
   }
 
   keepFetch(record: FetchRecord): void {

@@ -52,7 +52,10 @@ const FINISH_JOB: Statement = {
     returning extract(epoch from clock_timestamp() - greatest(created_at, sealed_at, cancelled_at,
       (select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation),
       (select g.opened_at from generations g where g.job_id = $1 and g.generation = jobs.generation),
-      (select max(e.at) from job_events e where e.job_id = $1 and e.kind = 'job.resumed')))::float8 * 1000 as lag_ms`,
+      (select max(e.at) from job_events e where e.job_id = $1 and e.kind = 'job.resumed')))::float8 * 1000 as "lagMs",
+      extract(epoch from clock_timestamp() - coalesce(
+        (select g.opened_at from generations g where g.job_id = $1 and g.generation = jobs.generation),
+        created_at))::float8 * 1000 as "runMs"`,
 };
 
 export interface ClaimedEnding {
@@ -81,16 +84,28 @@ export async function noteOutputFile(
   await db.run(NOTE_FILE, [jobId, token, files]);
 }
 
-/** Returns how long the job waited to finish, in ms; null if the lease is lost. */
+export interface FinishedRow {
+  /** Time since no rows were left to run. */
+  lagMs: number;
+  /** Time since the job was created, or since this generation was opened. */
+  runMs: number;
+}
+
+/** Returns null if the lease is lost. */
 export async function finishJobRow(
   db: Executor,
   jobId: string,
   token: string,
   state: string,
   lastError: string | null = null,
-): Promise<number | null> {
-  const { rows } = await db.run<{ lag_ms: number }>(FINISH_JOB, [jobId, token, state, lastError]);
-  return rows[0] ? Math.max(0, rows[0].lag_ms) : null;
+): Promise<FinishedRow | null> {
+  const { rows } = await db.run<{ lagMs: number; runMs: number }>(FINISH_JOB, [
+    jobId,
+    token,
+    state,
+    lastError,
+  ]);
+  return rows[0] ? { lagMs: Math.max(0, rows[0].lagMs), runMs: rows[0].runMs } : null;
 }
 
 /** Returns false if the lease is lost. */
