@@ -51,15 +51,15 @@ export interface Entry {
   file: string;
   /** A limit has no queue, so it takes part in few scenarios. */
   isLimit: boolean;
-  /** Share of the items; below 1 for a contestant so slow that it would take most of the time. */
-  share: number;
+  /** Most items of a drain: a slower contestant gets fewer, because it would take most of the time. */
+  maxItems: number;
 }
 
 export const entries: readonly Entry[] = [
-  { key: 'rowmill', file: 'rowmill.ts', isLimit: false, share: 1 },
-  { key: 'graphileWorker', file: 'graphile-worker.ts', isLimit: false, share: 1 },
-  { key: 'pgBoss', file: 'pg-boss.ts', isLimit: false, share: 1 },
-  { key: 'bullmq', file: 'bullmq.ts', isLimit: false, share: 0.05 },
-  { key: 'bareLoop', file: 'bare-loop.ts', isLimit: true, share: 1 },
-  { key: 'copyLimit', file: 'copy-limit.ts', isLimit: true, share: 1 },
+  { key: 'rowmill', file: 'rowmill.ts', isLimit: false, maxItems: Number.POSITIVE_INFINITY },
+  { key: 'graphileWorker', file: 'graphile-worker.ts', isLimit: false, maxItems: 200_000 },
+  { key: 'pgBoss', file: 'pg-boss.ts', isLimit: false, maxItems: 200_000 },
+  { key: 'bullmq', file: 'bullmq.ts', isLimit: false, maxItems: 10_000 },
+  { key: 'bareLoop', file: 'bare-loop.ts', isLimit: true, maxItems: Number.POSITIVE_INFINITY },
+  { key: 'copyLimit', file: 'copy-limit.ts', isLimit: true, maxItems: Number.POSITIVE_INFINITY },
 ];

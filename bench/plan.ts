@@ -5,6 +5,7 @@ export const QUICK = {
   rounds: 1,
   scenarios: {
     drain: 120_000,
+    start: 40_000,
     others: 20_000,
     large: 60_000,
     long: 300_000,
@@ -25,7 +26,8 @@ export const QUICK = {
 export const FULL: typeof QUICK = {
   rounds: 3,
   scenarios: {
-    drain: 200_000,
+    drain: 1_000_000,
+    start: 200_000,
     others: 100_000,
     large: 100_000,
     long: 1_000_000,

@@ -24,7 +24,7 @@ export async function runContestants(
       // Each round starts with a different contestant, so none always runs first or after the same neighbour.
       const turn = entries.map((_, i) => entries[(i + round) % entries.length]!);
       for (const entry of turn.filter(scenario.takesPart)) {
-        const itemCount = scenario.itemCount * entry.share;
+        const itemCount = Math.min(scenario.itemCount, entry.maxItems);
         const measured = await runScenario(serverUrl, entry, { ...scenario, itemCount });
         keep(rounds.get(entry.key)!, scenario, measured);
         report(

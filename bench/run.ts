@@ -95,7 +95,7 @@ try {
   if (results.size > 0) console.log(formatContestants(results, chosen.scenarios, plan.rounds));
   console.log(
     `\n${about.rounds} rounds; ${about.drainItems} items (others ${about.otherItems}); PostgreSQL ${about.postgres}, ` +
-      `synchronous_commit on; Node ${about.node}; ${about.cpus} cores; ${about.seconds} s; bullmq gets a twentieth of the items`,
+      `synchronous_commit on; Node ${about.node}; ${about.cpus} cores; ${about.seconds} s; peers drain fewer items: bench/contestant.ts`,
   );
   if (flags.json) console.log(JSON.stringify({ ...toJson(results, parts), about }));
 } finally {

@@ -20,6 +20,8 @@ export interface Scenario {
 
 export interface ScenarioPlan {
   drain: number;
+  /** Items of a drain in which the start of the worker counts. */
+  start: number;
   others: number;
   /** Items with results of 1 kB. */
   large: number;
@@ -35,7 +37,8 @@ const queues = ({ isLimit }: Entry): boolean => !isLimit;
 const sameTables = ({ key }: Entry): boolean => key === 'rowmill' || key === 'bareLoop';
 const rowmill = ({ key }: Entry): boolean => key === 'rowmill';
 
-export function planScenarios({ drain, others, large, long, history, allPeers }: ScenarioPlan): Scenario[] {
+export function planScenarios(plan: ScenarioPlan): Scenario[] {
+  const { drain, start, others, large, long, history, allPeers } = plan;
   const peers = allPeers ? queues : rowmill;
   const usual = {
     itemCount: drain,
@@ -49,6 +52,13 @@ export function planScenarios({ drain, others, large, long, history, allPeers }:
   };
   return [
     { ...usual, key: 'drain', label: 'drain, items/s', takesPart: everyone },
+    {
+      ...usual,
+      key: 'drainStart',
+      label: 'short drain, items/s',
+      itemCount: start,
+      takesPart: sameTables,
+    },
     {
       ...usual,
       key: 'drainSmallClaims',

@@ -15,6 +15,7 @@ interface Point {
   ms: number;
 }
 
+const NO_ITEMS = { drain: 0, start: 0, others: 0, large: 0, long: 0, history: 0 };
 /** The beginning of the keys of each contestant. */
 const PREFIXES: Partial<Record<Entry['key'], string>> = { rowmill: 'slope', bareLoop: 'slopeBareLoop' };
 
@@ -24,7 +25,7 @@ export async function measureSlope(
   report: (text: string) => void,
 ): Promise<Spreads> {
   const rounds = new Rounds();
-  const drain = planScenarios({ drain: 0, others: 0, large: 0, long: 0, history: 0, allPeers: false })[0]!;
+  const drain = planScenarios({ ...NO_ITEMS, allPeers: false })[0]!;
   for (let round = 0; round < plan.rounds; round += 1) {
     const points = new Map<string, Point[]>();
     for (const itemCount of plan.itemCounts) {

@@ -89,7 +89,9 @@ export function createContestant(options: ContestantOptions, settings = bestSett
         lines.result(seq, 1, 'ERROR', handlerMs, failure, null, signature);
       }
     }
-    const { blocks, rows } = new ResultBlocks(outcomes, 1, false);
+    const results = new ResultBlocks(1, false);
+    for (const outcome of outcomes) results.add(outcome);
+    const { blocks, rows } = results.close();
     for (const { seq, handlerMs, json } of rows) lines.result(seq, 1, 'DONE', handlerMs, null, json, null);
     return async () => {
       await insertResultBlocks(writes, job, blocks);

@@ -40,7 +40,7 @@ export interface RowmillEvents {
     retried: number;
     /** Items queued for their next phase. */
     advanced: number;
-    /** Finished items by status. If part of the flush was fenced, this still counts everything that was sent. */
+    /** Finished items by status. */
     ended: Partial<Record<ItemStatus, number>>;
     bytes: number;
     ms: number;

@@ -2,9 +2,7 @@
 // accepts neither NUL nor unpaired surrogates. JSON.stringify writes both as \u escapes, so one pass over the text
 // finds them, and an emoji next to them is never touched.
 
-export type StorableJson =
-  | { ok: true; json: string; bytes: number; replaced: boolean }
-  | { ok: false; reason: string };
+export type StorableJson = { ok: true; json: string; replaced: boolean } | { ok: false; reason: string };
 
 /** Treatment of characters that PostgreSQL cannot store. */
 export type UnstorablePolicy = 'fail' | 'replace';
@@ -41,12 +39,17 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
     };
   }
   json = safe;
-  const bytes = json.length > maxBytes ? json.length : Buffer.byteLength(json);
-  if (bytes > maxBytes) {
-    return { ok: false, reason: `the result has ${bytes} bytes of JSON, more than the limit of ${maxBytes}` };
+  // A character has at most three bytes, so short texts need no count.
+  if (json.length * 3 > maxBytes) {
+    const bytes = json.length > maxBytes ? json.length : Buffer.byteLength(json);
+    if (bytes > maxBytes)
+      return {
+        ok: false,
+        reason: `the result has ${bytes} bytes of JSON, more than the limit of ${maxBytes}`,
+      };
   }
   if (nestsDeeperThan(json, MAX_DEPTH)) return TOO_DEEP;
-  return { ok: true, json, bytes, replaced };
+  return { ok: true, json, replaced };
 }
 
 /** Replaces characters that jsonb does not accept by U+FFFD, in JSON text from JSON.stringify. */

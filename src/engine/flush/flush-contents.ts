@@ -1,5 +1,6 @@
 // The contents of a flush: COPY lines, spans and counts, from the outcomes of leases that are still held.
 import { errorSignature } from '../../core/errors/error-signature.ts';
+import { countSeqs } from '../../core/items/seq-ranges.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database.ts';
 import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
@@ -11,10 +12,11 @@ import { insertTraceBlocks, type TraceBlocks } from '../../store/commands/result
 import type { DoneRow } from '../../store/commands/results/record-done.ts';
 import type { ResultBlock } from '../../store/commands/results/result-block.ts';
 import { addToGroup, type ErrorGroupDelta } from '../../store/commands/results/upsert-error-groups.ts';
+import type { RecordedLease } from '../../store/commands/spans/fence-leases.ts';
 import type { CountedItem } from '../counters/count-contributions.ts';
 import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
 import { NextSpans } from './next-spans.ts';
-import { ResultBlocks } from './result-blocks.ts';
+import { inOrder, ResultBlocks } from './result-blocks.ts';
 import { type TracedOutcome, traceBlocks } from './trace-blocks.ts';
 
 const LAST_PHASE = 32_767;
@@ -36,6 +38,8 @@ export class FlushContents {
   readonly children: NewChild[] = [];
   readonly counted: CountedItem[] = [];
   readonly ranAgain: RanAgain[] = [];
+  /** The leases, each with the seqs of its outcomes. */
+  readonly leases: RecordedLease[] = [];
   readonly lostTokens: string[] = [];
   readonly blocks: ResultBlock[] = [];
   /** DONE results that are in no block, if the flush has only such. */
@@ -66,14 +70,18 @@ export class FlushContents {
   }
 
   add(lease: LeaseOutcomes): void {
-    const { outcomes, attempt } = lease;
+    const { spanId, token, outcomes } = lease;
+    const attempt = lease.attempt + 1;
+    const results = new ResultBlocks(attempt, this.#withCost);
+    const { ordered, recorded } = inOrder(outcomes);
+    for (const outcome of ordered) this.#addOutcome(lease, outcome, results);
     this.recorded += outcomes.length;
+    this.leases.push({ spanId, token, recorded, recordedCount: countSeqs(recorded) });
     if (this.#withCost) this.counts.cost += sumCost(outcomes);
-    for (const outcome of outcomes) this.#addOutcome(lease, outcome);
-    const { blocks, rows } = new ResultBlocks(outcomes, attempt + 1, this.#withCost);
+    const { blocks, rows } = results.close();
     for (const block of blocks) this.blocks.push(block);
     for (const { seq, handlerMs, cost = null, json } of rows)
-      this.doneRows.push({ seq, attempt: attempt + 1, handlerMs, cost, json });
+      this.doneRows.push({ seq, attempt, handlerMs, cost, json });
   }
 
   /** Outcomes of a lease that is no longer held are only counted. */
@@ -93,7 +101,7 @@ export class FlushContents {
     if (traces !== null) await insertTraceBlocks(tx, this.#batch, traces);
   }
 
-  #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome): void {
+  #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome, results: ResultBlocks): void {
     const { counts } = this;
     const lines = this.#lines;
     const { seq, kind, status, failure, json, cost, handlerMs } = outcome;
@@ -106,6 +114,7 @@ export class FlushContents {
     if (failure !== null) addToGroup(this.groups, signature!, failure, seq, kind === 'terminal');
     if (kind === 'terminal') {
       countStatus(counts, status);
+      results.add(outcome);
       if (outcome.columns) this.#addColumns(outcome.columns, status === 'DONE' ? 0 : BEHIND_RESULTS);
       if (status !== 'DONE') lines.result(seq, attempt, status, handlerMs, failure, json, signature, cost);
     } else if (kind === 'advance') {
@@ -139,7 +148,8 @@ export class FlushContents {
 }
 
 function hasCosts(batch: FlushBatch): boolean {
-  return batch.leases.some((lease) => lease.outcomes.some(({ cost }) => cost !== null && cost !== undefined));
+  const hasCost = ({ cost }: RecordedOutcome): boolean => cost !== null && cost !== undefined;
+  return batch.leases.some((lease) => lease.hasCosts !== false && lease.outcomes.some(hasCost));
 }
 
 function sumCost(outcomes: readonly RecordedOutcome[]): number {

@@ -2,15 +2,14 @@
 // Everything after it applies only to outcomes whose lease is still held.
 import type { Contribution } from '../../core/items/counter.ts';
 import type { Failure, ItemStatus } from '../../core/items/outcome.ts';
-import { countSeqs, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
+import { endedByStatus, insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
 import { recordDone } from '../../store/commands/results/record-done.ts';
 import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
-import { fenceLeases, type RecordedLease } from '../../store/commands/spans/fence-leases.ts';
+import { fenceLeases } from '../../store/commands/spans/fence-leases.ts';
 import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import type { StoredCounter } from '../../store/views/counters/find-counter.ts';
 import { ledgerHasEntry } from '../../store/views/results/find-ledger-entry.ts';
@@ -69,6 +68,8 @@ export interface LeaseOutcomes {
   failures: string;
   priority: number;
   outcomes: RecordedOutcome[];
+  /** False if no outcome has a cost; left out if unknown. */
+  hasCosts?: boolean;
 }
 
 export interface FlushBatch {
@@ -84,6 +85,12 @@ export interface FlushBatch {
 export interface FlushReport {
   recorded: number;
   fenced: number;
+  /** Recorded outcomes by kind, and finished items by status. */
+  retried: number;
+  advanced: number;
+  ended: Partial<Record<ItemStatus, number>>;
+  /** Result columns that are stored now. */
+  columns: readonly string[];
   /** Tokens of leases that are no longer held; their outcomes came too late. */
   lostTokens: string[];
   /** The flush emptied a lease and added no span, so the job may be complete. */
@@ -107,23 +114,20 @@ export async function flushOutcomes(
   isRetry: boolean,
 ): Promise<FlushReport> {
   const takesBack = await countedBefore(context.db, batch.jobId, batch.generation);
-  const leases = batch.leases.map((lease) => {
-    const recorded = rangesOf(lease.outcomes.map(({ seq }) => seq));
-    return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
-  });
   // Almost always, all leases are still held.
   const contents = new FlushContents(batch, takesBack);
   for (const lease of batch.leases) contents.add(lease);
   const counters = await countersOf(context.db, contents.counted);
   const report =
-    (!isRetry && contents.isPlain && (await recordPlain(context, batch, leases, contents))) ||
+    (!isRetry && contents.isPlain && (await recordPlain(context, batch, contents))) ||
     (await context.db.transaction(
       async (tx) => {
         // Every transaction that locks the job's row and its spans locks the job first.
         const itemCount = await lockForChildren(tx, batch);
-        if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
-        const held = await fenceLeases(tx, batch.jobId, leases);
-        const kept = held.size === leases.length ? contents : contentsOfHeld(batch, takesBack, held);
+        if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId)))
+          return reportOf(contents, true, true);
+        const held = await fenceLeases(tx, batch.jobId, contents.leases);
+        const kept = held.size === batch.leases.length ? contents : contentsOfHeld(batch, takesBack, held);
         return writeContents(tx, batch, kept, held, { settings: context.settings, itemCount, counters });
       },
       () => faultPoint('flush.before_commit'),
@@ -137,11 +141,10 @@ export async function flushOutcomes(
 async function recordPlain(
   { db }: EngineContext,
   batch: FlushBatch,
-  leases: RecordedLease[],
   contents: FlushContents,
 ): Promise<FlushReport | null> {
   const { jobId, generation, phase, workerId, flushId: entryId } = batch;
-  const { blocks, doneRows: rows, counts, recorded } = contents;
+  const { leases, blocks, doneRows: rows, counts } = contents;
   const entry = { jobId, entryId, generation, phase, workerId };
   faultPoint('flush.before_commit');
   const held = await recordDone(db, {
@@ -155,8 +158,7 @@ async function recordPlain(
     entry,
     counts,
   });
-  if (!held) return null;
-  return { recorded, fenced: 0, lostTokens: [], mayFinish: hasEmptied(held), hasNewWork: false };
+  return held && reportOf(contents, hasEmptied(held), false);
 }
 
 function contentsOfHeld(
@@ -194,14 +196,9 @@ async function writeContents(
       ? await countContributions(tx, batch, counted, counters, ranAgain)
       : undefined;
   await insertLedgerEntry(tx, { jobId, entryId: batch.flushId, generation, phase, workerId }, counts);
-  return {
-    recorded: contents.recorded,
-    fenced: counts.fenced,
-    lostTokens: contents.lostTokens,
-    mayFinish: hasEmptied(held) && added.length === 0,
-    hasNewWork: added.some((span) => span.delayMs === 0),
-    counted: changes,
-  };
+  const mayFinish = hasEmptied(held) && added.length === 0;
+  const hasNewWork = added.some((span) => span.delayMs === 0);
+  return { ...reportOf(contents, mayFinish, hasNewWork), counted: changes };
 }
 
 /** At least one of the leases has no items left. */
@@ -209,7 +206,10 @@ function hasEmptied(held: ReadonlyMap<string, boolean>): boolean {
   return [...held.values()].includes(true);
 }
 
-function committedBefore(batch: FlushBatch): FlushReport {
-  const recorded = batch.leases.reduce((sum, lease) => sum + lease.outcomes.length, 0);
-  return { recorded, fenced: 0, lostTokens: [], mayFinish: true, hasNewWork: true };
+function reportOf(contents: FlushContents, mayFinish: boolean, hasNewWork: boolean): FlushReport {
+  const { recorded, counts, columns, lostTokens } = contents;
+  const { fenced, retried, advanced } = counts;
+  const ended = endedByStatus(counts);
+  const names = [...columns.keys()];
+  return { recorded, fenced, retried, advanced, ended, columns: names, lostTokens, mayFinish, hasNewWork };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RecordedOutcome } from './flush-outcomes.ts';
-import { ResultBlocks } from './result-blocks.ts';
+import { inOrder, ResultBlocks } from './result-blocks.ts';
 
 function outcome(seq: number, changes: Partial<RecordedOutcome> = {}): RecordedOutcome {
   const base = { kind: 'terminal', status: 'DONE', failure: null, delayMs: 0, handlerMs: 1.26 } as const;
@@ -9,7 +9,11 @@ function outcome(seq: number, changes: Partial<RecordedOutcome> = {}): RecordedO
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
-const blocksOf = (outcomes: RecordedOutcome[]) => new ResultBlocks(outcomes, 1, true);
+const blocksOf = (outcomes: RecordedOutcome[]) => {
+  const results = new ResultBlocks(1, true);
+  for (const each of inOrder(outcomes).ordered) if (each.kind === 'terminal') results.add(each);
+  return results.close();
+};
 const edges = ({ blocks }: ResultBlocks) => blocks.map(({ firstSeq, upto }) => [firstSeq, upto]);
 const FAILED = { status: 'ERROR', json: null } as const;
 

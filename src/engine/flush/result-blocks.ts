@@ -2,6 +2,7 @@
 // flush. An item that is retried or still running ends a block, because its result comes later. Results that are alone
 // stay rows.
 
+import { rangesOf, type SeqRanges } from '../../core/items/seq-ranges.ts';
 import type { ResultBlock } from '../../store/commands/results/result-block.ts';
 import { NO_RESULT } from '../../store/views/results/stored-results.ts';
 import type { RecordedOutcome } from './flush-outcomes.ts';
@@ -31,19 +32,18 @@ export class ResultBlocks {
   #behind = 0;
   #nextSeq = -1;
 
-  constructor(outcomes: readonly RecordedOutcome[], attempt: number, withCost: boolean) {
+  constructor(attempt: number, withCost: boolean) {
     this.#attempt = attempt;
     this.#withCost = withCost;
-    for (const outcome of inOrder(outcomes)) if (outcome.kind === 'terminal') this.#add(outcome);
-    this.#close();
   }
 
-  #add(outcome: RecordedOutcome): void {
+  /** Adds a terminal outcome. They come in the order of their items. */
+  add(outcome: RecordedOutcome): void {
     const { seq, handlerMs, cost } = outcome;
     const line = lineOf(outcome);
     const isFull =
       this.#seqs + this.#behind >= BLOCK.seqs || this.#lines.length + (line?.length ?? 0) > BLOCK.length;
-    if (seq !== this.#nextSeq || isFull) this.#close();
+    if (seq !== this.#nextSeq || isFull) this.#closeBlock();
     this.#nextSeq = seq + 1;
     if (line === null) {
       if (this.#seqs > 0) this.#behind += 1;
@@ -70,7 +70,13 @@ export class ResultBlocks {
     if (this.#withCost) this.#costs += 'null,'.repeat(count);
   }
 
-  #close(): void {
+  /** Call after the last outcome. */
+  close(): this {
+    this.#closeBlock();
+    return this;
+  }
+
+  #closeBlock(): void {
     const itemCount = this.#done.length;
     if (itemCount < FEWEST) this.rows.push(...this.#done);
     else
@@ -102,12 +108,22 @@ function lineOf({ status, json }: RecordedOutcome): string | null {
   return json.length <= LINE_LENGTH && !json.includes('\\u') ? json : null;
 }
 
-/** Most leases record their outcomes in the order of their items. */
-function inOrder(outcomes: readonly RecordedOutcome[]): readonly RecordedOutcome[] {
-  let last = -1;
+/** The outcomes in the order of their items, and their seqs. Most leases record them in this order. */
+export function inOrder(outcomes: readonly RecordedOutcome[]): {
+  ordered: readonly RecordedOutcome[];
+  recorded: SeqRanges;
+} {
+  const recorded: [number, number][] = [];
+  let last: [number, number] | null = null;
   for (const { seq } of outcomes) {
-    if (seq < last) return outcomes.toSorted((a, b) => a.seq - b.seq);
-    last = seq;
+    if (last !== null && seq === last[1]) last[1] = seq + 1;
+    else if (last === null || seq > last[1]) {
+      last = [seq, seq + 1];
+      recorded.push(last);
+    } else {
+      const ordered = outcomes.toSorted((a, b) => a.seq - b.seq);
+      return { ordered, recorded: rangesOf(ordered.map((outcome) => outcome.seq)) };
+    }
   }
-  return outcomes;
+  return { ordered: outcomes, recorded };
 }

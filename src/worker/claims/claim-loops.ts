@@ -136,6 +136,7 @@ export class ClaimLoops {
     const leaseMs = leaseLength(context.claims.settings, itemMs.quantile(0.99));
     const reason = reasonOf(itemMs.quantile(0.75));
     const startedMs = monotonicMs();
+    const startedBefore = demand.startedCount;
     let claim: Claim | null;
     demand.noteIncoming(work.owner.ownerId, asked);
     try {
@@ -149,7 +150,7 @@ export class ClaimLoops {
     if (items.length < asked) finder.miss(work);
     const ms = monotonicMs() - startedMs;
     const bytes = items.reduce((sum, item) => sum + item.input.length, 0);
-    demand.claimMs.add(ms);
+    demand.noteClaim(ms, startedBefore);
     context.claims.events.emit('claim.made', { jobId, phase, asked, items: items.length, bytes, ms, reason });
     const lease = leases.hold(claim, leaseMs, pool, work.suspect ? this.#withHint(turn) : turn);
     writer.add(lease);

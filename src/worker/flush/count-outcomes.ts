@@ -1,25 +1,20 @@
 // Counts for the events of a flush: outcomes by kind and status, retries by error class, and estimated bytes.
 import type { ErrorClass, ItemStatus } from '../../core/items/outcome.ts';
-import type { FlushBatch, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import type { FlushBatch, FlushReport, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { RowmillEvents } from '../../platform/events.ts';
 
 /** Estimated size of one counter contribution. */
 const COUNTED_BYTES = 100;
 
-export function countKinds({
-  leases,
-}: FlushBatch): Pick<RowmillEvents['flush.committed'], 'retried' | 'advanced' | 'ended'> {
-  let retried = 0;
-  let advanced = 0;
-  const ended: Partial<Record<ItemStatus, number>> = {};
-  for (const { outcomes } of leases) {
-    for (const { kind, status } of outcomes) {
-      if (kind === 'retry') retried += 1;
-      else if (kind === 'advance') advanced += 1;
-      else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
-    }
-  }
-  return { retried, advanced, ended };
+export type FlushCounts = Pick<FlushReport, 'recorded' | 'retried' | 'advanced' | 'ended'>;
+
+/** Adds the counts of one report to those of the whole batch. */
+export function addCounts(counts: FlushCounts, report: FlushCounts): void {
+  counts.recorded += report.recorded;
+  counts.retried += report.retried;
+  counts.advanced += report.advanced;
+  for (const [status, count] of Object.entries(report.ended) as [ItemStatus, number][])
+    counts.ended[status] = (counts.ended[status] ?? 0) + count;
 }
 
 /** Items that will be retried, by error class. */
@@ -56,4 +51,11 @@ export function outcomeBytes(outcome: RecordedOutcome): number {
   return (
     100 + traced + children + counted + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0)
   );
+}
+
+/** For outcomes that have been recorded, so that their bytes are set. */
+export function sumBytes(outcomes: readonly RecordedOutcome[]): number {
+  let bytes = 0;
+  for (const outcome of outcomes) bytes += outcome.bytes!;
+  return bytes;
 }

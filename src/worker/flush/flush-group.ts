@@ -1,7 +1,7 @@
 // Outcomes of one job, generation and phase that are written together, and the trigger of their next flush.
 import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
-import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import type { FlushBatch, LeaseOutcomes } from '../../engine/flush/flush-outcomes.ts';
 import { newId } from '../../platform/random.ts';
 import type { Lease } from '../leases/lease.ts';
 
@@ -62,12 +62,13 @@ export class FlushGroup {
     for (const lease of this.leases) {
       if (items >= maxItems) break;
       if (!lease.canFlush) continue;
-      const outcomes = lease.takePending(maxItems - items);
+      const taken = lease.takePending(maxItems - items);
+      const { outcomes } = taken;
       const { spanId, token, attempt, failures, priority } = lease.claim;
       leases.push(lease);
-      parts.push({ spanId, token, attempt, failures, priority, outcomes });
+      parts.push({ spanId, token, attempt, failures, priority, outcomes, hasCosts: lease.hasCosts });
       items += outcomes.length;
-      bytes += sumBytes(outcomes);
+      bytes += taken.bytes;
     }
     if (leases.length === 0) return null;
     this.addPending(-items, -bytes);
@@ -84,10 +85,4 @@ export class FlushGroup {
         return { jobId: this.jobId, seqs, items: pending.length };
       });
   }
-}
-
-export function sumBytes(outcomes: readonly RecordedOutcome[]): number {
-  let bytes = 0;
-  for (const outcome of outcomes) bytes += outcome.bytes!;
-  return bytes;
 }

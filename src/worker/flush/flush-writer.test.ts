@@ -266,7 +266,7 @@ describe('an outcome that the database rejects', () => {
     await whenSettled;
     expect(seen('flush.split').map((split) => split.items)).toEqual([8, 4, 2, 1]);
     expect(seen('flush.rolled_back').every((flush) => flush.kind === 'data')).toBe(true);
-    expect(seen('flush.committed')).toMatchObject([{ items: 8 }]);
+    expect(seen('flush.committed')).toMatchObject([{ items: 8, ended: { DONE: 7, ERROR: 1 } }]);
     const results = await resultsOf(jobId);
     expect(results.filter((row) => row.status === 'DONE').map((row) => row.seq)).toEqual(
       [0, 1, 2, 3, 4, 5, 6, 7].filter((seq) => seq !== bad),

@@ -5,9 +5,9 @@ import type { FlushReport, RecordedOutcome } from '../../engine/flush/flush-outc
 import { monotonicMs } from '../../platform/clock.ts';
 import type { ClaimsUnderWay } from '../claims/claims-under-way.ts';
 import type { Lease } from '../leases/lease.ts';
-import { countKinds, countRetries } from './count-outcomes.ts';
+import { addCounts, countRetries, type FlushCounts, sumBytes } from './count-outcomes.ts';
 import type { FlushBacklog } from './flush-backlog.ts';
-import { FlushGroup, type FlushTrigger, sumBytes, type TakenBatch, type Unpersisted } from './flush-group.ts';
+import { FlushGroup, type FlushTrigger, type TakenBatch, type Unpersisted } from './flush-group.ts';
 import { persistBatch } from './persist-batch.ts';
 
 export interface FlushWriterOptions {
@@ -160,13 +160,13 @@ export class FlushWriter {
   async #write(taken: TakenBatch, trigger: FlushTrigger): Promise<void> {
     const { leases, batch } = taken;
     const startedMs = monotonicMs();
+    const counts: FlushCounts = { recorded: 0, retried: 0, advanced: 0, ended: {} };
     let mayFinish = false;
-    let recorded = 0;
     let isWritten = true;
     try {
       for await (const report of persistBatch(this.#options.context, batch, this.#aborted.signal)) {
         mayFinish ||= report.mayFinish;
-        recorded += report.recorded;
+        addCounts(counts, report);
         this.#hear(report, taken);
       }
     } catch {
@@ -174,7 +174,7 @@ export class FlushWriter {
       isWritten = false;
     }
     for (const [at, lease] of leases.entries()) lease.endFlush(isWritten ? [] : batch.leases[at]!.outcomes);
-    if (isWritten) this.#noteCommit(taken, recorded, trigger, startedMs);
+    if (isWritten) this.#noteCommit(taken, counts, trigger, startedMs);
     this.#flushing -= 1;
     this.#continue();
     if (mayFinish && !this.holds(batch.jobId)) this.#options.onMayFinish(batch.jobId);
@@ -185,25 +185,27 @@ export class FlushWriter {
     if (report.hasNewWork) this.#options.onNewWork();
     if (report.fenced > 0)
       this.#options.context.events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
+    if (report.columns.length > 0)
+      for (const { knownColumns } of leases) knownColumns?.stored(report.columns);
+    if (report.lostTokens.length === 0) return;
     for (const lease of leases) if (report.lostTokens.includes(lease.claim.token)) this.lose(lease);
   }
 
   #noteCommit(
     { leases, batch, items, bytes }: TakenBatch,
-    recorded: number,
+    { recorded, retried, advanced, ended }: FlushCounts,
     trigger: FlushTrigger,
     startedMs: number,
   ): void {
     const { backlog, context } = this.#options;
     const { jobId, phase } = batch;
     backlog.add(-items, -bytes);
-    for (const [at, { outcomes }] of batch.leases.entries())
-      for (const { columns } of outcomes) if (columns) leases[at]!.knownColumns?.stored(columns);
     const nowMs = monotonicMs();
     const [ms, claimToCommitMs] = [nowMs - startedMs, nowMs - leases[0]!.claimedAtMs];
-    const details = { items: recorded, bytes, ms, claimToCommitMs, trigger };
-    context.events.emit('flush.committed', { jobId, phase, ...countKinds(batch), ...details });
-    for (const retries of countRetries(batch)) context.events.emit('items.retrying', retries);
+    const counts = { items: recorded, retried, advanced, ended };
+    context.events.emit('flush.committed', { jobId, phase, ...counts, bytes, ms, claimToCommitMs, trigger });
+    if (retried > 0)
+      for (const retries of countRetries(batch)) context.events.emit('items.retrying', retries);
     for (const lease of leases) this.#settle(lease);
   }
 

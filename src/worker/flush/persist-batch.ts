@@ -30,7 +30,8 @@ export async function* persistBatch(
         if (parts === null) {
           // Not even the failure can be stored. Give up the lease instead of holding the item forever.
           const lostTokens = batch.leases.map((lease) => lease.token);
-          yield { recorded: 0, fenced: items, lostTokens, mayFinish: false, hasNewWork: false };
+          const none = { recorded: 0, retried: 0, advanced: 0, ended: {}, columns: [] };
+          yield { ...none, fenced: items, lostTokens, mayFinish: false, hasNewWork: false };
         } else for (const part of parts) yield* persistBatch(context, part, aborted);
         return;
       }

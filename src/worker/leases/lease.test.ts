@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { sumBytes } from '../flush/count-outcomes.ts';
 import { Lease } from './lease.ts';
 
 function leaseOf(count: number): Lease {
@@ -30,27 +31,33 @@ describe('a lease', () => {
   it('takes part in one flush at a time, with as many outcomes as fit', () => {
     const lease = leaseOf(5);
     for (const seq of [0, 1, 2, 3]) lease.record(done(seq));
-    expect(seqsOf(lease.takePending(3))).toEqual([0, 1, 2]);
+    const first = lease.takePending(3);
+    expect(seqsOf(first.outcomes)).toEqual([0, 1, 2]);
+    expect(first.bytes).toBe(sumBytes(first.outcomes));
     lease.record(done(4));
     expect(lease.canFlush).toBe(false);
     lease.endFlush([]);
     expect(lease.canFlush).toBe(true);
-    expect(seqsOf(lease.takePending(3))).toEqual([3, 4]);
+    const second = lease.takePending(3);
+    expect(seqsOf(second.outcomes)).toEqual([3, 4]);
+    expect(second.bytes).toBe(sumBytes(second.outcomes));
   });
 
   it('gets back outcomes that a flush could not write, ahead of newer ones', () => {
     const lease = leaseOf(3);
     lease.record(done(0));
-    const taken = lease.takePending(10);
+    const { outcomes: taken } = lease.takePending(10);
     lease.record(done(1));
     lease.endFlush(taken);
     expect(seqsOf(lease.pending)).toEqual([0, 1]);
+    const again = lease.takePending(10);
+    expect(again.bytes).toBe(sumBytes(again.outcomes));
   });
 
   it('accepts no new or returned outcome once it is lost', () => {
     const lease = leaseOf(4);
     lease.record(done(0));
-    const taken = lease.takePending(10);
+    const { outcomes: taken } = lease.takePending(10);
     lease.record(done(1));
     expect(seqsOf(lease.lose())).toEqual([1]);
     expect(lease.record(done(2))).toBe(false);

@@ -3,7 +3,7 @@
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import { outcomeBytes } from '../flush/count-outcomes.ts';
+import { outcomeBytes, sumBytes } from '../flush/count-outcomes.ts';
 import type { FlushGroup } from '../flush/flush-group.ts';
 import type { KnownColumns } from '../flush/result-columns.ts';
 
@@ -27,7 +27,10 @@ export class Lease {
   /** Result columns known to be stored; set when the first result needs them. */
   knownColumns: KnownColumns | null = null;
   flushGroup: FlushGroup | null = null;
+  /** True if an outcome has a cost. */
+  hasCosts = false;
   #pending: RecordedOutcome[] = [];
+  #pendingBytes = 0;
   #openCount: number;
   #droppedCount = 0;
   #givenBackCount = 0;
@@ -83,8 +86,11 @@ export class Lease {
   record(outcome: RecordedOutcome): boolean {
     this.#openCount -= 1;
     if (this.#isLost) return false;
-    outcome.bytes = outcomeBytes(outcome);
+    const bytes = outcomeBytes(outcome);
+    outcome.bytes = bytes;
+    if (outcome.cost !== null && outcome.cost !== undefined) this.hasCosts = true;
     this.#pending.push(outcome);
+    this.#pendingBytes += bytes;
     return true;
   }
 
@@ -103,20 +109,26 @@ export class Lease {
     this.#isLost = true;
     const late = this.#pending;
     this.#pending = [];
+    this.#pendingBytes = 0;
     return late;
   }
 
   /** Hands up to `max` outcomes over to a flush. */
-  takePending(max: number): RecordedOutcome[] {
-    const taken = this.#pending.length <= max ? this.#pending : this.#pending.slice(0, max);
-    this.#pending = taken === this.#pending ? [] : this.#pending.slice(max);
+  takePending(max: number): { outcomes: RecordedOutcome[]; bytes: number } {
+    const isAll = this.#pending.length <= max;
+    const outcomes = isAll ? this.#pending : this.#pending.slice(0, max);
+    const bytes = isAll ? this.#pendingBytes : sumBytes(outcomes);
+    this.#pending = isAll ? [] : this.#pending.slice(max);
+    this.#pendingBytes -= bytes;
     this.#isFlushing = true;
-    return taken;
+    return { outcomes, bytes };
   }
 
   /** Ends the flush. Outcomes that it could not write become pending again, before newer ones. */
   endFlush(unwritten: readonly RecordedOutcome[]): void {
     this.#isFlushing = false;
-    if (unwritten.length > 0 && !this.#isLost) this.#pending = [...unwritten, ...this.#pending];
+    if (unwritten.length === 0 || this.#isLost) return;
+    this.#pending = [...unwritten, ...this.#pending];
+    this.#pendingBytes += sumBytes(unwritten);
   }
 }

@@ -33,6 +33,7 @@ export function itemOutcome(
     bytes: 0,
     columns: undefined,
     children: undefined,
+    counted: undefined,
     cost: item.realCost,
     trace: traceOf(item, failure),
   };

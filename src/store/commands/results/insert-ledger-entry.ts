@@ -77,6 +77,17 @@ export function countStatus(counts: LedgerCounts, status: ItemStatus): void {
   else counts.cancelled += 1;
 }
 
+/** Statuses that occur, with their counts. */
+export function endedByStatus(counts: LedgerCounts): Partial<Record<ItemStatus, number>> {
+  const ended: Partial<Record<ItemStatus, number>> = {};
+  if (counts.done > 0) ended.DONE = counts.done;
+  if (counts.error > 0) ended.ERROR = counts.error;
+  if (counts.notFound > 0) ended.NOT_FOUND = counts.notFound;
+  if (counts.skipped > 0) ended.SKIPPED = counts.skipped;
+  if (counts.cancelled > 0) ended.CANCELLED = counts.cancelled;
+  return ended;
+}
+
 export async function insertLedgerEntry(
   db: Executor,
   entry: LedgerEntry,
