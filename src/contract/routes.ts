@@ -7,6 +7,7 @@ import { fileRoutes } from './files.ts';
 import { itemRoutes } from './items.ts';
 import { jobRoutes } from './jobs.ts';
 import { operationRoutes } from './operations.ts';
+import { overviewRoutes } from './overview.ts';
 import { uploadRoutes } from './uploads.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -16,6 +17,7 @@ export const ROUTES = {
   ...itemRoutes,
   ...fileRoutes,
   ...operationRoutes,
+  ...overviewRoutes,
   ...eventRoutes,
   ...accountRoutes,
   ...webhookRoutes,
