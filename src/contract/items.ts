@@ -89,7 +89,6 @@ export const itemDetail = item
     ),
     /** Index of its first phase. Emitted rows of other kinds start later than the first phase of the pipeline. */
     startPhase: z.number(),
-    /** Unit of its costs; null if unknown. */
     costUnit: z.string().nullable(),
     parent: z.object({ seq: z.number(), depth: z.number() }).nullable(),
     children: z.array(z.object({ seq: z.number(), summary: z.string().nullable(), status: rowStatus })),
@@ -362,7 +361,6 @@ export const itemRoutes = defineRoutes({
          */
         from: time,
         to: time,
-        /** Unit of the costs; null if unknown. */
         costUnit: z.string().nullable(),
         points: z.array(
           z.object({
@@ -426,7 +424,6 @@ export const itemRoutes = defineRoutes({
       schema: pageOf(comparedRow).extend({
         from: z.number(),
         to: z.number(),
-        /** Unit of the costs; null if unknown. */
         costUnit: z.string().nullable(),
         /** Totals of all rows with a newer result, whatever `change` is. Null on later pages. */
         totals: z

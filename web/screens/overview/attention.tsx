@@ -1,4 +1,4 @@
-// What needs a person: jobs by reason, stopped resources and failing webhooks. Each line leads to what it counts.
+// The list of things that need a person: jobs by reason, stopped resources and failing webhooks. Each line leads to what it counts.
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { JOB_NEEDS } from '../../../src/core/jobs/job-need.ts';

@@ -50,7 +50,7 @@ export function usePipelines(all: boolean | undefined, name?: string) {
   };
 }
 
-/** Of the rows that finished; null without rows. */
+/** Share of finished rows that succeeded; null without rows. */
 export function successOf(usage: readonly Usage[]): number | null {
   const rows = usage.reduce((sum, each) => sum + each.rows, 0);
   return rows === 0 ? null : usage.reduce((sum, each) => sum + each.done, 0) / rows;

@@ -47,7 +47,7 @@ export interface UsageRequest {
   limit: number;
 }
 
-export interface Usage {
+export interface UsageRow {
   /** Null, as are owner and pipeline, if the sums are not by day. */
   day: string | null;
   ownerId: string | null;
@@ -66,9 +66,9 @@ export interface Usage {
 
 const DAY_MS = 86_400_000;
 
-export async function readUsage(db: Executor, request: UsageRequest): Promise<Usage[]> {
+export async function readUsage(db: Executor, request: UsageRequest): Promise<UsageRow[]> {
   const { owners, pipeline, from, to, by, limit } = request;
   const end = new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString();
   const values = [owners, `${from}T00:00:00Z`, end, pipeline, by, limit];
-  return (await db.run<Usage & Record<string, unknown>>(READ_USAGE, values)).rows;
+  return (await db.run<UsageRow & Record<string, unknown>>(READ_USAGE, values)).rows;
 }
