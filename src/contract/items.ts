@@ -84,7 +84,6 @@ export const itemDetail = item
     ),
     /** Index of its first phase. Emitted rows of other kinds start later than the first phase of the pipeline. */
     startPhase: z.number(),
-    /** Unit of its costs; null if unknown. */
     costUnit: z.string().nullable(),
     parent: z.object({ seq: z.number(), depth: z.number() }).nullable(),
     children: z.array(z.object({ seq: z.number(), summary: z.string().nullable(), status: rowStatus })),

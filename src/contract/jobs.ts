@@ -1,6 +1,7 @@
 // Jobs as listed and shown, and the routes that create, list, show, change and delete them.
 import { z } from 'zod';
 import { RETENTION_RULES } from '../core/jobs/retention.ts';
+import { JOB_NEEDS } from '../core/jobs/job-need.ts';
 import { UNFINISHED_PARTS } from '../core/jobs/unfinished-rows.ts';
 import { budget, createdJob, formatOptions, mapping, newJob, preview } from './new-job.ts';
 import { eta, unfinishedRows } from './progress.ts';
@@ -231,6 +232,8 @@ export const jobRoutes = defineRoutes({
     query: z.strictObject({
       states: listOf(jobState).optional(),
       pipeline: name.optional(),
+      /** Only jobs that need a person for this reason. */
+      needs: z.enum(JOB_NEEDS).optional(),
       /** Matches the name or the id. */
       search: z.string().min(1).max(200).optional(),
       ownerId: ownerId.optional(),

@@ -23,7 +23,17 @@ export const pipeline = z
   .object({
     name: z.string(),
     version: z.string().nullable(),
-    phases: z.array(z.object({ name: z.string(), concurrency: z.number().nullable(), priority: z.number() })),
+    phases: z.array(
+      z.object({
+        name: z.string(),
+        /** Null, as is the time limit, for the default. */
+        concurrency: z.number().nullable(),
+        timeoutMs: z.number().nullable(),
+        priority: z.number(),
+        /** Names of the resources that each call needs. */
+        resources: z.array(z.string()),
+      }),
+    ),
     /** JSON Schema of a row; null if any row is accepted or the schema cannot be shown. */
     input: jsonObject.nullable(),
     /** JSON Schema of the job parameters. */

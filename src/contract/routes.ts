@@ -10,6 +10,7 @@ import { jobRoutes } from './jobs.ts';
 import { operationRoutes } from './operations.ts';
 import { runRoutes } from './runs.ts';
 import { traceRoutes } from './traces.ts';
+import { overviewRoutes } from './overview.ts';
 import { uploadRoutes } from './uploads.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -22,6 +23,7 @@ export const ROUTES = {
   ...runRoutes,
   ...fileRoutes,
   ...operationRoutes,
+  ...overviewRoutes,
   ...eventRoutes,
   ...accountRoutes,
   ...webhookRoutes,

@@ -69,7 +69,6 @@ export const runRoutes = defineRoutes({
          */
         from: time,
         to: time,
-        /** Unit of the costs; null if unknown. */
         costUnit: z.string().nullable(),
         points: z.array(
           z.object({
@@ -133,7 +132,6 @@ export const runRoutes = defineRoutes({
       schema: pageOf(comparedRow).extend({
         from: z.number(),
         to: z.number(),
-        /** Unit of the costs; null if unknown. */
         costUnit: z.string().nullable(),
         /** Totals of all rows with a newer result, whatever `change` is. Null on later pages. */
         totals: z

@@ -11,7 +11,6 @@ export const itemTrace = z
   .object({
     seq: z.number(),
     row: z.number(),
-    /** Unit of the costs; null if unknown. */
     costUnit: z.string().nullable(),
     /** The newest 200 attempts, in their order. */
     attempts: z.array(

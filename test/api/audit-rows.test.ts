@@ -218,6 +218,8 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listOwners: { changesNothing: READS },
   listWorkers: { changesNothing: READS },
   getStats: { changesNothing: READS },
+  getOverview: { changesNothing: READS },
+  getUsage: { changesNothing: READS },
   getConfiguration: { changesNothing: READS },
   getSample: { changesNothing: READS, call: async () => ({ params: { name: 'rows.csv' } }) },
   listAudit: { changesNothing: READS },

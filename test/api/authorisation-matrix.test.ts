@@ -92,6 +92,8 @@ const MATRIX: Record<RouteName, Row> = {
   changeOwner: ADMIN,
   listWorkers: READ,
   getStats: READ,
+  getOverview: READ,
+  getUsage: READ,
   getConfiguration: READ,
   getSample: MEMBERS_READ,
   listAudit: ADMIN,

@@ -2,6 +2,7 @@
 // last page of a job costs as much as the first.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
+import { JOB_NEEDS } from '../../src/core/jobs/job-need.ts';
 import { counterOwnerTotals } from '../../src/store/views/counters/counter-owner-totals.ts';
 import { listNotDoneRows } from '../../src/store/views/exports/export-not-done-page.ts';
 import { listRows } from '../../src/store/views/exports/export-page.ts';
@@ -13,10 +14,12 @@ import { readItemHistory } from '../../src/store/views/items/read-item-history.t
 import { treeChildren, treeRoots } from '../../src/store/views/items/tree-page.ts';
 import { auditPage } from '../../src/store/views/jobs/audit-page.ts';
 import { jobActivityPage } from '../../src/store/views/jobs/job-activity-page.ts';
+import { countJobNeeds } from '../../src/store/views/jobs/job-needs.ts';
 import { jobsPage } from '../../src/store/views/jobs/jobs-page.ts';
 import { compareRuns, compareTotals } from '../../src/store/views/jobs/compare-runs.ts';
 import { listGenerations } from '../../src/store/views/jobs/list-generations.ts';
 import { readProgressOf } from '../../src/store/views/jobs/read-live-progress.ts';
+import { readUsage, type UsageRequest } from '../../src/store/views/jobs/read-usage.ts';
 import { readTimeline } from '../../src/store/views/jobs/read-timeline.ts';
 import { readErrorGroups } from '../../src/store/views/results/read-error-groups.ts';
 import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
@@ -111,6 +114,11 @@ async function fill(job: string): Promise<void> {
      select $1, 1, 0, 'permanent: broken ' || n, 'permanent', 'broken ' || n, n, 1, 1 from generate_series(1, 1000) n`,
     [job],
   );
+  await database.query(
+    `insert into ledger (job_id, entry_id, generation, phase, done, at)
+     select $1, gen_random_uuid(), 1, 0, 1, now() - n * interval '1 second' from generate_series(1, 3000) n`,
+    [job],
+  );
   await database.query('update jobs set item_count = $2 where job_id = $1', [job, ITEMS]);
   await database.query(
     `insert into spans (job_id, generation, phase, items, item_count, updated_at)
@@ -159,7 +167,14 @@ const pending = (of: string | null) => ({
   after: null,
   limit: 51,
 });
-const jobs = { states: null, pipeline: null, search: null, after: null, limit: 51 };
+const jobs = {
+  ...{ states: null, pipeline: null, search: null, after: null, limit: 51 },
+  ...{ needs: null, silentMs: 45_000 },
+};
+const usage = (owners: string[] | null): UsageRequest => ({
+  ...{ owners, pipeline: null, by: ['day', 'owner', 'pipeline'], limit: 1000 },
+  ...{ from: '2026-01-01', to: '2099-01-01' },
+});
 /** Explains only the nth of several statements. */
 const nth =
   (n: number, send: (db: Executor) => Promise<unknown>) =>
@@ -236,6 +251,10 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['activity', (db) => jobActivityPage(db, jobId, null, 51)],
   ['audit', (db) => auditPage(db, { subject: 'x', actor: null, beforeId: null, limit: 51 })],
   ['stats', (db) => readStats(db, null, 60_000)],
+  ['jobs that need a person', (db) => countJobNeeds(db, null, JOB_NEEDS, 45_000)],
+  ['stuck jobs', (db) => jobsPage(db, { ...jobs, owners: null, needs: 'stuck' })],
+  ['usage of all', (db) => readUsage(db, usage(null))],
+  ['usage of an owner', (db) => readUsage(db, usage(['local']))],
   ['totals of counters of an owner', (db) => counterOwnerTotals(db, ['local'])],
   ['totals of counters of all', (db) => counterOwnerTotals(db, null)],
 ];

@@ -23,12 +23,12 @@ test('the first account is created with the token from the log, and can sign in 
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('token');
   await page.getByLabel('Setup token').fill(token);
   await page.getByRole('button', { name: 'Create account' }).click();
-  await page.getByRole('heading', { name: 'No jobs yet' }).waitFor();
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.getByLabel('Username').fill('ada');
   await page.getByLabel('Password').fill('a long and winding road');
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   expectNoComplaints(complaints);
 });

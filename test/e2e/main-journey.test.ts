@@ -193,7 +193,7 @@ async function chooseInMenu(page: Page, item: Locator): Promise<void> {
 
 test('the same journey works by keyboard alone', async () => {
   const { page, complaints, file } = await openPage('keyboard.csv');
-  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   await pressOn(page, page.getByRole('link', { name: 'New job' }).first());
   await tabTo(page, page.getByLabel('Pipeline', { exact: true }));
   // One letter: after a pause, a list takes the next letter for the start of another word.

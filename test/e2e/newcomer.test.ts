@@ -32,6 +32,7 @@ test('without pipelines, workers and jobs every screen explains how to get them'
   const screens = [
     ['/jobs', 'No jobs yet', 'rowmill submit'],
     ['/jobs/new', 'No pipelines yet', 'rowmill server pipelines/price-lookup.ts'],
+    ['/pipelines', 'No pipelines yet', 'rowmill server pipelines/price-lookup.ts'],
     ['/workers', 'No workers yet', 'rowmill worker'],
     ['/resources', 'No resources yet', 'Pipelines declare'],
     ['/webhooks', 'No alerts or webhooks yet', 'Rowmill sends a mail, a chat message or a signed request'],

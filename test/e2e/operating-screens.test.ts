@@ -44,6 +44,10 @@ async function openAs(userId: string, path: string, options: { dark?: boolean; w
 }
 
 const SCREENS = [
+  ['/overview', 'Overview'],
+  ['/pipelines', 'Pipelines'],
+  ['/pipelines/prices', 'prices'],
+  ['/cost', 'Cost'],
   ['/jobs', 'Jobs'],
   ['/jobs/new', 'New job'],
   ['/pending', 'In progress'],

@@ -111,6 +111,9 @@ const SCREENS: Readonly<Record<string, () => string[]>> = {
     '/pending',
     '/workers',
     '/resources',
+    '/overview',
+    '/pipelines',
+    '/cost',
   ],
   'counters and webhooks': () => ['/counters', '/counters/sold', '/webhooks', `/webhooks/${ids.webhook}`],
   settings: () =>
@@ -118,7 +121,7 @@ const SCREENS: Readonly<Record<string, () => string[]>> = {
       (tab) => `/settings?tab=${tab}`,
     ),
   'links of an administrator': () =>
-    ['/jobs', '/pending', '/counters', '/webhooks'].map((path) => `${path}?all=true`),
+    ['/jobs', '/overview', '/pending', '/counters', '/webhooks'].map((path) => `${path}?all=true`),
 };
 const EVERYWHERE = Object.entries(SCREENS);
 

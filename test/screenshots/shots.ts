@@ -37,6 +37,13 @@ export function shotsOf({
   webhookId,
 }: ShownServer): Shot[] {
   return [
+    { name: 'overview', path: '/overview?all=true' },
+    { name: 'overview-dark', path: '/overview?all=true', dark: true },
+    { name: 'overview-phone', path: '/overview?all=true', width: PHONE },
+    { name: 'pipelines', path: '/pipelines?all=true' },
+    { name: 'pipeline', path: '/pipelines/price-lookup?all=true' },
+    { name: 'cost', path: '/cost?all=true' },
+    { name: 'cost-phone', path: '/cost?all=true', width: PHONE },
     { name: 'jobs', path: '/jobs?all=true' },
     { name: 'jobs-dark', path: '/jobs?all=true', dark: true },
     { name: 'jobs-phone', path: '/jobs', width: PHONE },

@@ -24,6 +24,7 @@ const SELLERS = ['Nordlicht', 'Acme, Inc.', 'Müller & Söhne'] as const;
 
 export const priceLookup: Pipeline = definePipeline({
   name: 'price-lookup',
+  costUnit: 'EUR',
   version: '2.3.0',
   input: z.object({
     sku: z.string().min(1),
@@ -80,6 +81,7 @@ export const priceLookup: Pipeline = definePipeline({
 
 export const describeProducts: Pipeline = definePipeline({
   name: 'describe-products',
+  costUnit: 'EUR',
   version: '1.0.4',
   input: z.object({ sku: z.string(), title: z.string() }),
   resources: { 'language-model': { ratePerSecond: 50, concurrency: 8 } },
@@ -142,6 +144,7 @@ export const crawlShop: Pipeline = definePipeline({
 /** No worker of the screenshots can run it. */
 export const translateTitles: Pipeline = definePipeline({
   name: 'translate-titles',
+  costUnit: 'EUR',
   version: '3.0.0',
   input: z.object({ sku: z.string(), title: z.string() }),
   phases: [{ name: 'translate', cost: 0.001, run: ({ title }) => ({ title }) }],

@@ -15,6 +15,9 @@ export type JobFile = z.infer<typeof jobFile>;
 /** Statuses of rows that can be rerun. */
 export const FINISHED_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
 
+/** States of jobs that have work and are not paused, for the list of jobs. */
+export const ACTIVE_STATES = 'INGESTING,QUEUED,RUNNING,FINALIZING,CANCELLING';
+
 /** Finished rows can be rerun when the job is finished or paused. */
 export function canRerun(state: string): boolean {
   return state === 'DONE' || state === 'CANCELLED' || state === 'FAILED' || state === 'PAUSED';

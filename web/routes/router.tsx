@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { maySeeAll } from '../../src/contract/permission.ts';
+import { JOB_NEEDS } from '../../src/core/jobs/job-need.ts';
 import { ROW_CHANGES } from '../../src/core/jobs/run-comparison.ts';
 import { client, isSignedOut, queries } from '../lib/client.ts';
 import { fetchPart } from '../lib/fetch-part.ts';
@@ -85,14 +86,59 @@ const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/jobs' });
+    throw redirect({ to: '/overview' });
   },
+});
+
+export const overviewRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/overview',
+  validateSearch: readSearch({ all: flag }),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/overview/overview-screen.tsx')),
+    'OverviewScreen',
+  ),
+});
+
+export const pipelinesRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/pipelines',
+  validateSearch: readSearch({ all: flag }),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/pipelines/pipelines-screen.tsx')),
+    'PipelinesScreen',
+  ),
+});
+
+export const pipelineRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/pipelines/$name',
+  validateSearch: readSearch({ all: flag }),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/pipelines/pipeline-screen.tsx')),
+    'PipelineScreen',
+  ),
+});
+
+export const costRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/cost',
+  /** The first and the last day, in UTC. */
+  validateSearch: readSearch({ from: text(), to: text(), all: flag }),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/cost/cost-screen.tsx')),
+    'CostScreen',
+  ),
 });
 
 export const jobsRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs',
-  validateSearch: readSearch({ states: text(), search: text(), all: flag }),
+  validateSearch: readSearch({
+    ...{ states: text(), search: text(), pipeline: text(), all: flag },
+    /** Why the jobs need a person, as the overview counts them. */
+    needs: oneOf(JOB_NEEDS),
+  }),
   component: lazyRouteComponent(
     () => fetchPart(() => import('../screens/jobs/jobs-screen.tsx')),
     'JobsScreen',
@@ -248,6 +294,10 @@ export const router = createRouter({
     signIn,
     shell.addChildren([
       home,
+      overviewRoute,
+      pipelinesRoute,
+      pipelineRoute,
+      costRoute,
       jobsRoute,
       newJobRoute,
       jobRoute,

@@ -3,9 +3,11 @@ import { Link, Outlet } from '@tanstack/react-router';
 import {
   Activity,
   Bell,
+  Coins,
   Eye,
   Gauge,
   Hourglass,
+  LayoutDashboard,
   LogOut,
   Menu,
   Monitor,
@@ -17,6 +19,7 @@ import {
   Sigma,
   Sun,
   UserRound,
+  Workflow,
 } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
@@ -32,14 +35,24 @@ import { type Overlay, Overlays } from './overlays.tsx';
 const linkClass =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-muted hover:bg-sunken hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-text aria-[current=page]:font-medium';
 
+/** Groups of screens: work, what it runs and costs, and what it runs on. */
 const SCREENS = [
-  ['/jobs', 'Jobs', Activity],
-  ['/pending', 'In progress', Hourglass],
-  ['/workers', 'Workers', Server],
-  ['/resources', 'Resources', Gauge],
-  ['/counters', 'Counters', Sigma],
-  ['/webhooks', 'Alerts', Bell],
-  ['/settings', 'Settings', Settings],
+  [
+    ['/overview', 'Overview', LayoutDashboard],
+    ['/jobs', 'Jobs', Activity],
+    ['/pending', 'In progress', Hourglass],
+  ],
+  [
+    ['/pipelines', 'Pipelines', Workflow],
+    ['/cost', 'Cost', Coins],
+    ['/counters', 'Counters', Sigma],
+  ],
+  [
+    ['/workers', 'Workers', Server],
+    ['/resources', 'Resources', Gauge],
+    ['/webhooks', 'Alerts', Bell],
+    ['/settings', 'Settings', Settings],
+  ],
 ] as const;
 
 /** The router renders everything at once. Deferred, frame and screen render in small steps. */
@@ -66,7 +79,7 @@ function Frame() {
         className="flex flex-wrap items-center gap-1 border-b border-line bg-surface px-3 py-2 md:sticky md:top-0 md:h-dvh md:w-52 md:shrink-0 md:flex-col md:flex-nowrap md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-3"
       >
         <Link
-          to="/jobs"
+          to="/overview"
           className="mr-auto flex items-center gap-2 px-2 text-base font-semibold md:mr-0 md:pb-3"
         >
           <Rows3 size={20} className="text-accent" aria-hidden /> Rowmill
@@ -101,10 +114,19 @@ function Frame() {
             isMenuOpen ? 'flex' : 'hidden',
           )}
         >
-          {SCREENS.filter(([to]) => !hidden.includes(to)).map(([to, words, Icon]) => (
-            <Link key={to} to={to} className={linkClass} onClick={() => setMenuOpen(false)}>
-              <Icon size={16} aria-hidden /> {words}
-            </Link>
+          {SCREENS.map((group) => (
+            <div
+              key={group[0][0]}
+              className="flex flex-col gap-0.5 not-first:border-t not-first:border-line not-first:pt-1"
+            >
+              {group
+                .filter(([to]) => !hidden.includes(to))
+                .map(([to, words, Icon]) => (
+                  <Link key={to} to={to} className={linkClass} onClick={() => setMenuOpen(false)}>
+                    <Icon size={16} aria-hidden /> {words}
+                  </Link>
+                ))}
+            </div>
           ))}
           <div className="flex flex-col gap-1 border-t border-line pt-1 md:mt-auto md:border-0">
             <LiveSign />

@@ -13,7 +13,9 @@ export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSch
     phases: phases.map((phase) => ({
       name: phase.name,
       concurrency: phase.concurrency ?? null,
+      timeoutMs: phase.timeoutMs ?? null,
       priority: phase.priority ?? 0,
+      resources: (phase.resources ?? []).map((use) => (typeof use === 'string' ? use : use.name)),
     })),
     input: jsonSchemaOf(pipeline.input),
     params: jsonSchemaOf((pipeline as { params?: unknown }).params),

@@ -14,6 +14,7 @@ import type { ApiContext } from '../api-context.ts';
 import { type Actor, listedFor, seenBy } from '../requests/actor.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { listedJobs, showJob } from './show-job.ts';
+import { progressTimes } from './show-live-progress.ts';
 
 const CURSOR = {
   list: 'jobs',
@@ -34,6 +35,8 @@ export const readJobHandlers: Handlers<
       states: query.states ?? null,
       pipeline: query.pipeline ?? null,
       search: query.search ?? null,
+      needs: query.needs ?? null,
+      silentMs: progressTimes(engine.settings).silentMs,
       after: after && { createdAt: after[0], jobId: after[1] },
       limit: query.limit + 1,
     });

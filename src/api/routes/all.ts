@@ -9,6 +9,7 @@ import { fileHandlers } from './files.ts';
 import { itemHandlers } from './items.ts';
 import { jobHandlers } from './jobs.ts';
 import { operationHandlers } from './operations.ts';
+import { overviewHandlers } from './overview.ts';
 import { uploadHandlers } from './uploads.ts';
 import { webhookHandlers } from './webhooks.ts';
 
@@ -18,6 +19,7 @@ export const HANDLERS: Handlers<Routes> = {
   ...itemHandlers,
   ...fileHandlers,
   ...operationHandlers,
+  ...overviewHandlers,
   ...eventHandlers,
   ...accountHandlers,
   ...webhookHandlers,

@@ -171,7 +171,10 @@ async function shown(rowmill: Rowmill, job: Job): Promise<ShownJob> {
 async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<ListedJob[]> {
   const { limit, states = null, pipeline = null, search = null } = request;
   const { db } = contextOf(rowmill);
-  const rows = await jobsPage(db, { owners: null, states, pipeline, search, after: null, limit });
+  const rows = await jobsPage(db, {
+    ...{ owners: null, states, pipeline, search, after: null, limit },
+    ...{ needs: null, silentMs: 0 },
+  });
   const toListed = await listedJobs(contextOf(rowmill), rows);
   return rows.map((row) => toListedJob(toListed(row)));
 }

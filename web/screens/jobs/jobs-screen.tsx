@@ -1,9 +1,9 @@
 // The list of jobs, newest first, live.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { Plus } from 'lucide-react';
+import { Plus, X } from 'lucide-react';
 import { useCallback, useState } from 'react';
-import { buttonClass } from '../../components/button.tsx';
+import { Button, buttonClass } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
@@ -13,14 +13,16 @@ import { SearchBox } from '../../components/search-box.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
+import { ACTIVE_STATES } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { jobsRoute } from '../../routes/router.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { JobTable } from './job-table.tsx';
+import { needTitle } from './need-words.ts';
 
 const STATE_FILTERS = [
   ['', 'All'],
-  ['INGESTING,QUEUED,RUNNING,FINALIZING,CANCELLING', 'Active'],
+  [ACTIVE_STATES, 'Active'],
   ['PAUSED', 'Paused'],
   ['DONE', 'Done'],
   ['FAILED', 'Failed'],
@@ -33,7 +35,7 @@ export function JobsScreen() {
   const { can, seesAll } = usePermission();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const change = useCallback(
-    (next: Partial<typeof search>) =>
+    (next: { [Key in keyof typeof search]?: (typeof search)[Key] | undefined }) =>
       void navigate({ search: (before) => clean({ ...before, ...next }), replace: true }),
     [navigate],
   );
@@ -45,6 +47,8 @@ export function JobsScreen() {
         {
           ...(search.states && { states: search.states }),
           ...(search.search && { search: search.search }),
+          ...(search.needs && { needs: search.needs }),
+          ...(search.pipeline && { pipeline: search.pipeline }),
           ...(search.all && { all: 'true' as const }),
           ...(pageParam !== undefined && { after: pageParam }),
         },
@@ -54,7 +58,7 @@ export function JobsScreen() {
   });
   const listed = jobs.data?.pages.flatMap((page) => page.items) ?? [];
   const chosen = listed.filter(({ jobId }) => selected.has(jobId));
-  const isFiltered = Boolean(search.states ?? search.search);
+  const isFiltered = Boolean(search.states ?? search.search ?? search.needs ?? search.pipeline);
   const canCreate = can('createJob');
   const canControl = can('pauseJob', 'resumeJob', 'cancelJob');
   const select = (jobIds: readonly string[], isSelected: boolean) => {
@@ -82,6 +86,12 @@ export function JobsScreen() {
             </option>
           ))}
         </select>
+        {search.needs && (
+          <Filter words={needTitle(search.needs)} onClear={() => change({ needs: undefined })} />
+        )}
+        {search.pipeline && (
+          <Filter words={`Pipeline ${search.pipeline}`} onClear={() => change({ pipeline: undefined })} />
+        )}
         {seesAll && (
           <CheckField
             className="px-1"
@@ -105,6 +115,15 @@ export function JobsScreen() {
   );
 }
 
+/** A filter that another screen set. */
+function Filter({ words, onClear }: { words: string; onClear: () => void }) {
+  return (
+    <Button onClick={onClear} aria-label={`Remove filter: ${words}`}>
+      {words} <X size={14} aria-hidden />
+    </Button>
+  );
+}
+
 function NewJobLink() {
   return (
     <Link to="/jobs/new" className={buttonClass('primary', 'normal')}>
@@ -115,7 +134,7 @@ function NewJobLink() {
 
 function clean<T extends object>(search: T): T {
   return Object.fromEntries(
-    Object.entries(search).filter(([, value]) => value !== '' && value !== false),
+    Object.entries(search).filter(([, value]) => value !== '' && value !== false && value !== undefined),
   ) as T;
 }
 

@@ -3,7 +3,7 @@ import { ChevronRight } from 'lucide-react';
 import type { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../../src/contract/operations.ts';
 import { SelectField } from '../../components/select-field.tsx';
-import { fieldsOfSchema, type SchemaField } from './schema-form.ts';
+import { fieldsOfSchema, KIND_WORDS } from './schema-form.ts';
 import { templateHref } from './template-of.ts';
 
 export type Pipeline = z.infer<typeof pipelineSchema>;
@@ -31,15 +31,6 @@ export function ChoosePipeline({ pipelines, chosen, onChoose }: ChoosePipelinePr
     </div>
   );
 }
-
-const KIND_WORDS: Record<SchemaField['kind'], string> = {
-  text: 'text',
-  number: 'number',
-  integer: 'whole number',
-  boolean: 'yes or no',
-  choice: 'one of a list',
-  json: '',
-};
 
 function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
   const fields = fieldsOfSchema(pipeline.input);

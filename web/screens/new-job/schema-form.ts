@@ -18,6 +18,15 @@ export interface SchemaField {
   initial: string;
 }
 
+export const KIND_WORDS: Record<SchemaField['kind'], string> = {
+  text: 'text',
+  number: 'number',
+  integer: 'whole number',
+  boolean: 'yes or no',
+  choice: 'one of a list',
+  json: '',
+};
+
 /** Text of each field. */
 export type FormTexts = Readonly<Record<string, string>>;
 

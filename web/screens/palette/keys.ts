@@ -3,9 +3,12 @@
 export type KeyAction = 'palette' | 'keys' | { go: string };
 
 export const JUMPS: readonly (readonly [key: string, to: string, words: string])[] = [
+  ['o', '/overview', 'Overview'],
   ['j', '/jobs', 'Jobs'],
   ['n', '/jobs/new', 'New job'],
   ['p', '/pending', 'In progress'],
+  ['l', '/pipelines', 'Pipelines'],
+  ['m', '/cost', 'Cost'],
   ['w', '/workers', 'Workers'],
   ['r', '/resources', 'Resources'],
   ['c', '/counters', 'Counters'],

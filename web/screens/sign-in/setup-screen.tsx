@@ -19,7 +19,7 @@ export function SetupScreen() {
         });
         queries.clear();
         queries.setQueryData(['session'], session);
-        await navigate({ to: '/jobs' });
+        await navigate({ to: '/overview' });
       }}
     >
       <TextField

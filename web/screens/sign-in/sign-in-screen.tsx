@@ -19,7 +19,7 @@ export function SignInScreen() {
         });
         queries.clear();
         queries.setQueryData(['session'], session);
-        await navigate({ href: to ?? '/jobs' });
+        await navigate({ href: to ?? '/overview' });
       }}
     >
       <TextField label="Username" name="userId" autoComplete="username" required autoFocus />

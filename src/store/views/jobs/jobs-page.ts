@@ -1,3 +1,4 @@
+import type { JobNeed } from '../../../core/jobs/job-need.ts';
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import {
@@ -9,17 +10,19 @@ import {
   RUNNING_MS,
   WAITING_COUNTS,
 } from './job-counts.ts';
+import { needsAttention } from './job-needs.ts';
 
 /** A time for a cursor: with microseconds, in any session time zone. */
 export function cursorTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
-// Filters of a job j: $2 states, $3 pipeline, $4 a part of its name or a prefix of its id; after the job created at
-// $5 with the id $6.
+// Filters of a job j: $2 states, $3 pipeline, $4 a part of its name or a prefix of its id, $8 why it needs a person;
+// after the job created at $5 with the id $6.
 const ASKED = `($2::text[] is null or j.state::text = any ($2))
           and ($3::text is null or j.pipeline = $3)
           and ($4::text is null or strpos(lower(j.name), lower($4)) > 0 or starts_with(j.job_id::text, lower($4)))
+          and ($8::text is null or ${needsAttention('$8', '$9')})
           and j.created_at <= coalesce($5::timestamptz, 'infinity')
           and ($5::timestamptz is null or j.created_at < $5 or j.job_id > $6::uuid)
         order by j.created_at desc, j.job_id
@@ -73,6 +76,9 @@ export interface JobsRequest {
   states: readonly string[] | null;
   pipeline: string | null;
   search: string | null;
+  /** Only jobs that need a person for this reason. Workers without a heartbeat for `silentMs` are gone. */
+  needs: JobNeed | null;
+  silentMs: number;
   /** The last job of the previous page. */
   after: { createdAt: string; jobId: string } | null;
   limit: number;
@@ -109,7 +115,8 @@ export interface ListedJobRow extends JobCountColumns {
 
 /** Newest first. */
 export async function jobsPage(db: Executor, request: JobsRequest): Promise<ListedJobRow[]> {
-  const { owners, states, pipeline, search, after, limit } = request;
-  const values = [owners, states, pipeline, search, after?.createdAt ?? null, after?.jobId ?? null, limit];
+  const { owners, states, pipeline, search, needs, silentMs, after, limit } = request;
+  const at = [after?.createdAt ?? null, after?.jobId ?? null];
+  const values = [owners, states, pipeline, search, ...at, limit, needs, silentMs];
   return (await db.run<ListedJobRow>(owners === null ? JOBS_OF_ALL : JOBS_OF_OWNERS, values)).rows;
 }
