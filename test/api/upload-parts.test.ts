@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
+import type { z } from 'zod';
 import { createClient } from '../../src/client/create-client.ts';
+import { checkReport } from '../../src/contract/new-job.ts';
 import { upload as uploadSchema } from '../../src/contract/uploads.ts';
 import { collectBlobs } from '../../src/engine/services/blob-collector.ts';
 import { pruneUploads } from '../../src/engine/uploads/remove-upload.ts';
@@ -246,3 +248,77 @@ test('the client resumes where a cut connection stopped, with the same bytes', a
   const { body } = await send(api.url, 'GET', `/api/jobs/${jobId}`);
   expect(body).toMatchObject({ name: 'large.csv', itemCount: 300_000, source: { sha256: sha256(text) } });
 });
+
+test('a whole upload is checked line by line before it is a job, by its owner only', async () => {
+  const api = await start({ authentication: 'password' });
+  const text = `${csvOf(5000)}none,x\nnone,y\n1,2,3\n${csvOf(5000).replace('n,note\n', '')}`;
+  const ada = await sessionHeaders(database, 'ada');
+  const uploadId = await begin(api, Buffer.byteLength(text), ada);
+  const check = (headers: Record<string, string>, body: object = { pipeline: 'doubling' }) =>
+    send(api.url, 'POST', `/api/uploads/${uploadId}/check`, body, headers);
+  expect(await check(ada)).toMatchObject({ body: { code: 'FILE_INCOMPLETE' } });
+  await sendPart(api, uploadId, 0, text, ada);
+  expect(await check(await sessionHeaders(database, 'ben'))).toMatchObject({
+    status: 404,
+    body: { code: 'UPLOAD_NOT_FOUND' },
+  });
+  const { status, body } = await check(ada);
+  expect(status).toBe(200);
+  const reports = readReports(body as string);
+  expect(reports.length).toBeGreaterThan(3);
+  expect(reports.map(({ isEnd }) => isEnd).indexOf(true)).toBe(reports.length - 1);
+  const { checked } = reports.at(-1)!;
+  expect(checked).toMatchObject({ rows: 10_003, refused: 2, rejected: 1, wholeFile: true, stoppedBy: null });
+  expect(checked.kinds).toEqual([
+    { field: 'n', kind: expect.stringContaining('expected a number'), rows: 2 },
+    { field: null, kind: 'cannot be read', rows: 1 },
+  ]);
+  expect(reports.flatMap(({ problemRows }) => problemRows).map(({ line, raw }) => [line, raw])).toEqual([
+    [5002, null],
+    [5003, null],
+    [5004, '1,2,3'],
+  ]);
+  // A mapping that the file does not fit is the last line, because the answer has begun.
+  const wrong = (await check(ada, { pipeline: 'doubling', mapping: { n: 'missing' } })).body as string;
+  expect(JSON.parse(wrong)).toMatchObject({ error: { code: 'COLUMNS_MISSING' } });
+  const made = await database.query('select job_id from uploads where upload_id = $1', [uploadId]);
+  expect(made).toEqual([{ job_id: null }]);
+});
+
+test('a check of a client that disconnects stops reading', async () => {
+  const api = await start({ uploadsAtOnce: 1 });
+  const text = csvOf(300_000);
+  const uploadId = await begin(api, Buffer.byteLength(text));
+  await sendPart(api, uploadId, 0, text);
+  const stop = new AbortController();
+  const url = `${api.url}/api/uploads/${uploadId}/check`;
+  const body = JSON.stringify({ pipeline: 'doubling' });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', body, headers, signal: stop.signal });
+  await response.body!.getReader().read();
+  // The only slot is taken until the check has stopped.
+  expect(
+    (await send(api.url, 'POST', `/api/uploads/${uploadId}/check`, { pipeline: 'doubling' })).status,
+  ).toBe(429);
+  stop.abort();
+  const again = async () => {
+    const next = new AbortController();
+    const { status, body } = await fetch(url, {
+      method: 'POST',
+      body: JSON.stringify({ pipeline: 'doubling' }),
+      headers,
+      signal: next.signal,
+    });
+    await body?.cancel();
+    next.abort();
+    return status;
+  };
+  await expect.poll(again, { timeout: 30_000 }).toBe(200);
+});
+
+function readReports(text: string): z.infer<typeof checkReport>[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => checkReport.parse(JSON.parse(line)));
+}

@@ -26,6 +26,7 @@ export function ChooseHeader({ top, detected, format, onChange }: ChooseHeaderPr
   const short = shortTop(top, skipLines);
   const rows = isAll ? top.rows : short;
   const width = Math.max(1, ...rows.map(({ cells }) => cells.length));
+  const columns = Array.from({ length: width }, (_, at) => at);
   const choose = (line: number): void => onChange({ ...format, header: true, skipLines: line - 1 });
   return (
     <div className="flex flex-col gap-2">
@@ -90,7 +91,7 @@ export function ChooseHeader({ top, detected, format, onChange }: ChooseHeaderPr
                       <span className="text-xs">{ROLE_WORDS[role]}</span>
                     </label>
                   </td>
-                  {Array.from({ length: width }, (_, at) => (
+                  {columns.map((at) => (
                     <td key={at} className="max-w-48 truncate px-2.5 py-1.5" title={cells[at] ?? ''}>
                       {cells[at] ?? ''}
                     </td>
