@@ -70,7 +70,8 @@ export const uploadRoutes = defineRoutes({
       'Check all rows of an uploaded file against a pipeline: problems by kind, and rows with problems, as JSON lines.',
     params: uploadParams,
     body: z.strictObject({
-      pipeline: name,
+      /** May be left out if the server has only one. */
+      pipeline: name.optional(),
       format: formatOptions.optional(),
       mapping: mapping.optional(),
     }),

@@ -75,7 +75,7 @@ function refused(error: unknown): Checked {
 /** Fields of an object schema if its library exposes them (zod: `shape`, valibot: `entries`); null otherwise. */
 export function fieldsOf(schema: InputSchema | undefined): InputField[] | null {
   const schemas = fieldSchemas(schema);
-  return schemas && schemas.map(([name, field]) => ({ name, required: isRequired(field) }));
+  return schemas?.map(([name, field]) => ({ name, required: isRequired(field) })) ?? null;
 }
 
 function fieldSchemas(schema: InputSchema | undefined): [name: string, schema: unknown][] | null {

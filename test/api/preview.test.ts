@@ -175,7 +175,7 @@ test('leaves a field without a column if a person wants that', async () => {
   const { body } = await send(url, 'POST', '/api/jobs/preview', form());
   expect(body.missing).toMatchObject([{ field: 'note', required: false }]);
   const { status, body: made } = await send(url, 'POST', '/api/jobs', form());
-  expect(status).toBe(201);
+  expect(status).toBe(202);
   const [job] = await database.query('select input_columns from jobs where job_id = $1', [made.jobId]);
   expect(job).toEqual({
     input_columns: [

@@ -115,7 +115,7 @@ test('another header row, another sheet and another column are one click each', 
   await page.getByText('3 of 4 fields matched. Without a column: country (required).').waitFor();
   await page.getByText('Match the required column: country.').waitFor();
   await page.getByLabel('country').selectOption('Country code');
-  await page.getByText('chosen by you').waitFor();
+  await page.getByText('selected by you').waitFor();
   await expectAccessible(page);
 });
 

@@ -21,8 +21,8 @@ const RETRY_MS = 2000;
 
 export const checkUpload: Handler<typeof uploadRoutes.checkUpload> = async (request, context) => {
   const { actor, body, engine, params, signal } = request;
-  const pipeline = findPipeline(context.pipelines, body.pipeline);
   const upload = await findUpload(context, actor, params.uploadId);
+  const pipeline = findPipeline(context.pipelines, body.pipeline);
   if (upload.jobId !== null)
     throw new RowmillError('UPLOAD_NOT_FOUND', `upload ${params.uploadId} has become job ${upload.jobId}`);
   checkIsComplete(upload);

@@ -1,4 +1,4 @@
-// What a job is expected to cost and how long it will take, in words: for its rows, or per 1,000 rows while their
+// The expected cost and time of a job, in words: for its rows, or per 1,000 rows while their
 // number is unknown.
 import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import { formatCount, formatDuration } from '../../lib/format.ts';

@@ -23,7 +23,7 @@ export function MapColumns({ choices, headers, onChoose }: MapColumnsProps) {
 }
 
 const MATCH_WORDS = {
-  given: 'chosen by you',
+  given: 'selected by you',
   sure: 'sure: same name',
   likely: 'likely',
   guess: 'guess, please check',
