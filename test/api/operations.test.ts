@@ -178,6 +178,7 @@ describe('limits', () => {
       maxInFlight: 50,
       budgetTotal: null,
       budgetPerDay: null,
+      keepDays: null,
       openJobs: 0,
       itemsInFlight: 0,
     });

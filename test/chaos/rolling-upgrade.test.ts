@@ -140,7 +140,7 @@ test('workers of two versions run side by side while the schema changes under th
   await whenMoved();
   const migrated = await command(next, ['migrate']).ended;
   expect(migrated).toMatchObject({ code: 0, stdout: 'Applied 9000_add_notes\n' });
-  // The previous version goes on after the migration, together with the next one.
+  // The previous version continues after the migration, together with the next one.
   await whenMoved();
   const first = await startWorker(next);
   await whenMoved();

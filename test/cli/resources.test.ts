@@ -158,8 +158,9 @@ test('sets and removes the weight and limits of an owner', async () => {
     weight: 3,
     maxRunningJobs: 2,
     maxInFlight: null,
+    keepDays: null,
   });
-  expect((await rowmill('owners')).stdout).toMatch(new RegExp(`^${bob} +3 +0 +0 +2 +0 +0 +-$`, 'm'));
+  expect((await rowmill('owners')).stdout).toMatch(new RegExp(`^${bob} +3 +0 +0 +2 +0 +0 +- +-$`, 'm'));
   expect((await rowmill('owners', 'set', bob, '--weight', '1001')).stderr).toContain(
     'expected weight to be a whole number from 1 to 1000, got 1001 [OWNER_INVALID]',
   );
@@ -167,4 +168,13 @@ test('sets and removes the weight and limits of an owner', async () => {
   const paid = await rowmill('owners', 'set', bob, '--budget', '4', '--budget-per-day', 'none');
   expect(paid.stdout).toBe(`Owner ${bob}: budget 4, budget per day none\n`);
   expect(JSON.parse((await rowmill('audit', `owner ${bob}`, '--json')).stdout)).toHaveLength(3);
+  const kept = await rowmill('owners', 'set', bob, '--keep', '30');
+  expect(kept.stdout).toContain('finished jobs kept for 30 days');
+  const written = await rowmill('owners', 'export', bob, '--out', `export-${bob}`, '--json');
+  expect(JSON.parse(written.stdout)).toMatchObject({ ownerId: bob, jobs: 0, rows: 0 });
+  expect((await rowmill('owners', 'delete', bob)).stderr).toContain('[NOT_CONFIRMED]');
+  expect((await rowmill('owners', 'delete', bob, '--yes')).stdout).toBe(
+    `Owner ${bob} is deleted with 0 jobs\n`,
+  );
+  expect((await rowmill('owners')).stdout).not.toContain(bob);
 });

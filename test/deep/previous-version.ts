@@ -1,4 +1,4 @@
-// Builds the commit named in test/deep/previous-commit, so that a test can run it beside this version. Release scripts
+// Builds the commit named in previous-commit.txt, so that a test can run it beside this version. Release scripts
 // and people update the file when a version is released.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 export function buildPreviousVersion(): { folder: string; remove(): void } {
-  const commit = readFileSync(join(import.meta.dirname, 'previous-commit'), 'utf8').trim();
+  const commit = readFileSync(join(import.meta.dirname, 'previous-commit.txt'), 'utf8').trim();
   const git = (...args: string[]): void => void execFileSync('git', args, { cwd: ROOT, stdio: 'pipe' });
   try {
     git('cat-file', '-e', `${commit}^{commit}`);
