@@ -367,7 +367,10 @@ const OBJECTS: OwnedObject[] = [
     add: addDelivery,
     missing: newId,
     notFound: 'DELIVERY_NOT_FOUND',
-    within: async (caller) => ({ webhookId: await addWebhook(`matrix-${ROLE_OF[caller]}`) }),
+    // A viewer cannot create one, and sees those of the team.
+    within: async (caller) => ({
+      webhookId: await addWebhook(ROLE_OF[caller] === 'admin' ? 'matrix-admin' : 'matrix-member'),
+    }),
   },
   {
     param: 'fileId',
