@@ -129,6 +129,7 @@ const MATRIX: Record<RouteName, Row> = {
   testWebhook: WRITE,
   listDeliveries: READ,
   getDelivery: READ,
+  getWorker: READ,
   resendDelivery: WRITE,
   listCounters: READ,
   getCounter: READ,
@@ -384,6 +385,7 @@ const OBJECTS: OwnedObject[] = [
 const NUMBERS = ['seq'];
 /** Names that do not belong to an owner; other tests check that their contents are filtered by owner. */
 const SHARED_NAMES: Record<string, RouteName[]> = {
+  workerId: ['getWorker'],
   name: ['getResourceHistory', 'changeResource', 'getSample'],
   counter: ['getCounter', 'listCounterEntities', 'listCounterScopes', 'getCounterValue'],
 };

@@ -166,6 +166,7 @@ const NOT_PLAIN: RouteName[] = [
   'testWebhook',
   'listDeliveries',
   'getDelivery',
+  'getWorker',
   'resendDelivery',
   'setUp',
   'signIn',

@@ -1,7 +1,9 @@
 // Pipelines, sources, resources, owners, workers, statistics, the audit log, and health checks.
 import { basename } from 'node:path';
-import type { operationRoutes } from '../../contract/operations.ts';
+import type { z } from 'zod';
+import type { operationRoutes, worker } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { overrideResource } from '../../engine/limits/override-resource.ts';
@@ -14,7 +16,8 @@ import { type AuditRow, auditPage } from '../../store/views/jobs/audit-page.ts';
 import { checkSchema } from '../../store/views/health/check-schema.ts';
 import { listOwners } from '../../store/views/limits/list-owners.ts';
 import { listResources } from '../../store/views/limits/list-resources.ts';
-import { listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { type ListedWorker, listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { readWorker } from '../../store/views/jobs/read-worker.ts';
 import { readStats } from '../../store/views/health/read-stats.ts';
 import { listedFor, seenBy } from '../requests/actor.ts';
 import { cutPage } from '../answers/cut-page.ts';
@@ -83,21 +86,18 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   },
   listWorkers: async ({ query, engine }, { reads }) => {
     const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3, query.limit);
+    return { items: workers.map(toWorker) };
+  },
+  getWorker: async ({ actor, params: { workerId }, engine }, { reads }) => {
+    const silentMs = engine.settings.heartbeatMs * 3;
+    const found = await readWorker(reads, { workerId, silentMs, owners: seenBy(actor) });
+    if (found === null) throw new RowmillError('WORKER_NOT_FOUND', `there is no worker ${workerId}`);
     return {
-      items: workers.map((worker) => ({
-        ...worker,
-        startedAt: worker.startedAt.toISOString(),
-        heartbeatAt: worker.heartbeatAt.toISOString(),
-        pools: worker.pools.map(({ pipeline, phase, idle, busy, error, queued, waiting }) => ({
-          pipeline,
-          phase,
-          idle,
-          busy,
-          error,
-          queued,
-          waiting,
-        })),
-      })),
+      ...toWorker(found),
+      abilities: found.abilities.map(({ pipeline, version }) => ({ pipeline, version })),
+      leases: found.leases.map((lease) => ({ ...lease, expiresAt: new Date(lease.expiresAt).toISOString() })),
+      rowsLastMinute: found.rowsLastMinute,
+      lastFlushAt: found.lastFlushAt?.toISOString() ?? null,
     };
   },
   getStats: async ({ actor, query, engine }, { reads }) =>
@@ -146,4 +146,16 @@ function toEntry(row: AuditRow) {
 /** Leaves out undefined fields. Null is a value. */
 function given<T extends object>(change: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as never;
+}
+
+function toWorker(listed: ListedWorker): z.infer<typeof worker> {
+  const { workerId, name, version, pipelines, alive, leasedItems, pressure, memoryBytes } = listed;
+  return {
+    ...{ workerId, name, version, pipelines, alive, leasedItems, pressure, memoryBytes },
+    startedAt: listed.startedAt.toISOString(),
+    heartbeatAt: listed.heartbeatAt.toISOString(),
+    pools: listed.pools.map(({ pipeline, phase, idle, busy, error, queued, waiting }) => {
+      return { pipeline, phase, idle, busy, error, queued, waiting };
+    }),
+  };
 }
