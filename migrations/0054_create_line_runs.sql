@@ -1,3 +1,4 @@
+-- compatible from: 49
 -- Lines of the file, or rows of the sheet, in which the items of an ingest batch begin. One row per batch: where a line does not
 -- follow the one before, `places` has the position in the batch and `lines` the line. So a file of one line per row stores one
 -- pair per batch.

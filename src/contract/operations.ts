@@ -114,8 +114,31 @@ export const worker = z
     ),
     /** Share of its capacity that the worker uses, and why. */
     pressure: z.object({ share: z.number(), reason: z.string() }).nullable(),
+    /** Memory of the process at its last heartbeat; null before the first one. */
+    memoryBytes: z.number().nullable(),
   })
   .meta({ id: 'Worker' });
+
+export const workerDetail = worker
+  .extend({
+    /** Pipelines it runs; the version is null if a pipeline has none. */
+    abilities: z.array(z.object({ pipeline: z.string(), version: z.string().nullable() })),
+    /** Leases on jobs that the caller can see, the first to expire first; at most 100. */
+    leases: z.array(
+      z.object({
+        jobId: z.string(),
+        jobName: z.string(),
+        phase: z.string(),
+        rows: z.number(),
+        expiresAt: time,
+      }),
+    ),
+    /** Rows of open jobs that finished or moved to their next phase within the last minute. */
+    rowsLastMinute: z.number(),
+    /** Last time it stored outcomes of an open job; null if not within two minutes. */
+    lastFlushAt: time.nullable(),
+  })
+  .meta({ id: 'WorkerDetail' });
 
 export const owner = z
   .object({
@@ -276,6 +299,14 @@ export const operationRoutes = defineRoutes({
     pagedBy: ['workerId'],
     answer: { status: 200, schema: pageOf(worker) },
     errors: ['CURSOR_INVALID'],
+  },
+  getWorker: {
+    ...operate,
+    path: '/api/workers/:workerId',
+    summary: 'One worker: pipelines, pools, leases and throughput.',
+    params: z.object({ workerId: z.uuid() }),
+    answer: { status: 200, schema: workerDetail },
+    errors: ['WORKER_NOT_FOUND'],
   },
   getStats: {
     ...operate,

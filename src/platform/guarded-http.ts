@@ -126,7 +126,7 @@ export async function guardedPost(options: GuardOptions, post: GuardedRequest): 
   }
 }
 
-/** What has arrived counts if the rest is late, missing or too long. */
+/** Returns the bytes that arrived, even if the rest is late, missing or too long. */
 async function readBeginning(body: Readable, signal: AbortSignal): Promise<string> {
   const kept: Buffer[] = [];
   let bytes = 0;

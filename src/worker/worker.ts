@@ -381,6 +381,7 @@ export class RowmillWorker {
       abilities: this.#abilities,
       pools: this.pools(),
       pressure: this.#loops.isAlone ? RUNS_ONE_ALONE : this.#limits.pressure,
+      memoryBytes: process.memoryUsage.rss(),
     });
   }
 }

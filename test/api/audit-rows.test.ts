@@ -237,6 +237,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listWebhooks: { changesNothing: READS },
   getWebhook: { changesNothing: READS, call: webhook },
   listDeliveries: { changesNothing: READS, call: sentDelivery },
+  getWorker: { changesNothing: READS, call: onlineWorker },
   getDelivery: { changesNothing: READS, call: sentDelivery },
   previewReprocess: {
     changesNothing: READS,
@@ -396,6 +397,15 @@ async function counted(query = ''): Promise<Call> {
 async function webhook(): Promise<Call & { params: { webhookId: string } }> {
   const { body } = await make('/api/webhooks', { url: receiver.url, kinds: ['job.failed'] });
   return { params: { webhookId: body.webhookId } };
+}
+
+async function onlineWorker(): Promise<Call> {
+  const workerId = newId();
+  await database.query(
+    `insert into workers (worker_id, name, version, pipelines) values ($1, 'mill', '1', '{}')`,
+    [workerId],
+  );
+  return { params: { workerId } };
 }
 
 async function sentDelivery(): Promise<Call> {

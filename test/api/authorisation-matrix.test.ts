@@ -132,6 +132,7 @@ const MATRIX: Record<RouteName, Row> = {
   testWebhook: WRITE,
   listDeliveries: READ,
   getDelivery: READ,
+  getWorker: READ,
   resendDelivery: WRITE,
   listCounters: READ,
   getCounter: READ,
@@ -370,7 +371,10 @@ const OBJECTS: OwnedObject[] = [
     add: addDelivery,
     missing: newId,
     notFound: 'DELIVERY_NOT_FOUND',
-    within: async (caller) => ({ webhookId: await addWebhook(`matrix-${ROLE_OF[caller]}`) }),
+    // A viewer cannot create one, and sees those of the team.
+    within: async (caller) => ({
+      webhookId: await addWebhook(ROLE_OF[caller] === 'admin' ? 'matrix-admin' : 'matrix-member'),
+    }),
   },
   {
     param: 'fileId',
@@ -384,6 +388,7 @@ const OBJECTS: OwnedObject[] = [
 const NUMBERS = ['seq'];
 /** Names that do not belong to an owner; other tests check that their contents are filtered by owner. */
 const SHARED_NAMES: Record<string, RouteName[]> = {
+  workerId: ['getWorker'],
   name: ['getResourceHistory', 'changeResource', 'getSample'],
   counter: ['getCounter', 'listCounterEntities', 'listCounterScopes', 'getCounterValue'],
 };

@@ -167,6 +167,7 @@ const NOT_PLAIN: RouteName[] = [
   'testWebhook',
   'listDeliveries',
   'getDelivery',
+  'getWorker',
   'resendDelivery',
   'setUp',
   'signIn',

@@ -9,6 +9,8 @@ import { definePipeline, openRowmill, type Rowmill, resource } from '../../src/i
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { Events } from '../../src/platform/events.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
+import { newId } from '../../src/platform/random.ts';
+import { readWorker } from '../../src/store/views/jobs/read-worker.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';
 import { addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
@@ -119,6 +121,23 @@ describe('the running parts', () => {
       pools: [{ pipeline: 'slow', phase: 'hold', idle: 1, busy: 1, error: 0, queued: 0, waiting: 0 }],
       pressure: { share: expect.any(Number), reason: expect.any(String) },
     });
+    const listed = (await reader.read('listWorkers')).items.find(({ name }) => name === 'mill 3')!;
+    const shown = await reader.read('getWorker', { workerId: listed.workerId });
+    expect(shown).toMatchObject({
+      name: 'mill 3',
+      abilities: [{ pipeline: 'slow', version: null }],
+      leasedItems: 1,
+      leases: [{ phase: 'hold', rows: 1 }],
+      rowsLastMinute: 0,
+      lastFlushAt: null,
+    });
+    expect(shown.memoryBytes).toBeGreaterThan(1_000_000);
+    expect(Date.parse(shown.leases[0]!.expiresAt)).toBeGreaterThan(Date.now());
+    const missing = await fetch(`${url}/api/workers/00000000-0000-4000-8000-000000000000`);
+    expect([missing.status, ((await missing.json()) as { code: string }).code]).toEqual([
+      404,
+      'WORKER_NOT_FOUND',
+    ]);
     await database.query(
       `insert into workers (worker_id, name, version, pipelines, heartbeat_at)
        values (gen_random_uuid(), 'mill 0', '1', '{}', now() - interval '1 hour')`,
@@ -128,6 +147,35 @@ describe('the running parts', () => {
     expect((await reader.read('getStats')).workersAlive).toBeGreaterThanOrEqual(1);
     release();
     await worker.stop();
+  });
+
+  test('show the leases and throughput of a worker, without the jobs of other owners', async () => {
+    const context = database.context();
+    const workerId = newId();
+    const [own, foreign] = [newId(), newId()];
+    const insert = async (ownerId: string, rows: number): Promise<void> => {
+      const jobId = await jobWithItems(context, { items: rows });
+      await database.query('update jobs set owner_id = $2 where job_id = $1', [jobId, ownerId]);
+      await database.query(
+        `update spans set worker_id = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute' where job_id = $1`,
+        [jobId, workerId],
+      );
+      await database.query(
+        `insert into ledger (job_id, entry_id, generation, phase, worker_id, done) values ($1, gen_random_uuid(), 1, 0, $2, 4)`,
+        [jobId, workerId],
+      );
+    };
+    await insert(own, 2);
+    await insert(foreign, 3);
+    await database.query(
+      `insert into workers (worker_id, name, version, pipelines) values ($1, 'mill 9', '1', '{}')`,
+      [workerId],
+    );
+    const read = (owners: string[] | null) => readWorker(context.db, { workerId, silentMs: 60_000, owners });
+    expect(await read([own])).toMatchObject({ leasedItems: 5, leases: [{ rows: 2 }], rowsLastMinute: 8 });
+    expect((await read(null))!.leases.map(({ rows }) => rows).sort()).toEqual([2, 3]);
+    expect((await read([]))!.leases).toEqual([]);
+    expect((await read(null))!.lastFlushAt).toBeInstanceOf(Date);
   });
 });
 

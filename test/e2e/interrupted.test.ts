@@ -86,6 +86,29 @@ test('a page whose stream is refused after its session expired is live again aft
   expectNoComplaints(complaints);
 });
 
+test('a dead connection dims the numbers with their age until it is back', async () => {
+  const proxy = await startCuttableProxy(api.url);
+  const { page, complaints } = await openPage(proxy.url, '/jobs');
+  await live(page, 'Live');
+  await page.getByRole('link', { name: 'Harbour' }).waitFor();
+  // Nothing is closed: only the missing heartbeats show that the server is gone.
+  proxy.hush();
+  await page.getByText(/^As of \d+ s ago/).waitFor();
+  await live(page, 'Reconnecting');
+  const opacity = () =>
+    page.evaluate<number>(`
+      let least = 1;
+      for (let each = document.querySelector('main table'); each; each = each.parentElement)
+        least = Math.min(least, Number(getComputedStyle(each).opacity));
+      least;`);
+  expect(await opacity()).toBeLessThan(1);
+  proxy.heal();
+  await live(page, 'Live');
+  await page.getByText(/^As of/).waitFor({ state: 'detached' });
+  expect(await opacity()).toBe(1);
+  expectNoComplaints(complaints);
+});
+
 test('a user without a session gets the sign-in page, and signs in once', async () => {
   const { page, complaints } = await openPage(api.url, '/jobs');
   await page.getByRole('link', { name: 'Harbour' }).waitFor();

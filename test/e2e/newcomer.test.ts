@@ -46,6 +46,35 @@ test('without pipelines, workers and jobs every screen explains how to get them'
   expectNoComplaints(complaints);
 });
 
+test('the first steps lead from an empty server to the first result, and end there', async () => {
+  await database.query('truncate jobs, workers cascade');
+  const api = await startTestApi(database.url, { pipelines: [prices] });
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs`);
+  const steps = page.getByRole('region', { name: 'First steps' });
+  const stepsWith = (state: 'Done' | 'To do') =>
+    steps
+      .getByRole('listitem')
+      .filter({ has: page.getByLabel(state, { exact: true }) })
+      .allInnerTexts();
+  await expect.poll(() => stepsWith('Done')).toEqual(['Load a pipeline']);
+  await steps.getByText('rowmill worker pipelines/price-lookup.ts').waitFor();
+  await expectAccessible(page);
+  const worker = await rowmill.startWorker([prices]);
+  await expect.poll(() => stepsWith('Done')).toEqual(['Load a pipeline', 'Connect a worker']);
+  expect(await steps.getByRole('link', { name: 'Upload a file' }).getAttribute('href')).toBe('/jobs/new');
+  const jobId = await rowmill.submit(prices, [{ sku: 'a' }], { name: 'First', ownerId: 'local' });
+  await rowmill.whenFinished(jobId);
+  // The last step of a server without accounts is the first result.
+  await page.getByText('First', { exact: true }).waitFor();
+  await steps.waitFor({ state: 'detached' });
+  await worker.stop();
+  await page.reload();
+  await page.getByText('First', { exact: true }).waitFor();
+  expect(await steps.count()).toBe(0);
+  expectNoComplaints(complaints);
+});
+
 test('a sample file of the project is one click away from its preview', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-sample-'));
   const name = `${newId()}.csv`;

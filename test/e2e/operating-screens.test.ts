@@ -195,6 +195,33 @@ test('a webhook is created, tested, seen to fail, and sent again', async () => {
   expectNoComplaints(complaints);
 });
 
+test('a worker shows what it runs and holds, with the technical reason one click away', async () => {
+  const workerId = newId();
+  const pool = { pipeline: 'prices', phase: 'lookup', idle: 1, busy: 2, error: 0, queued: 0, waiting: 0 };
+  await database.query(
+    `insert into workers (worker_id, name, version, pipelines, abilities, pools, pressure)
+     values ($1, 'harbour pid 7', '1.0', '{prices}', '[{"pipeline": "prices", "version": "3", "phases": ["lookup"]}]', $2, $3)`,
+    [
+      workerId,
+      JSON.stringify([pool]),
+      JSON.stringify({ share: 0.4, reason: 'memory is 0.93, above 0.85', memoryBytes: 314_572_800 }),
+    ],
+  );
+  const { page, complaints } = await openAs('ada', '/workers');
+  await page.getByRole('link', { name: 'harbour pid 7' }).click();
+  await page.getByRole('heading', { name: 'harbour pid 7' }).waitFor();
+  await page.getByText('version 3').waitFor();
+  await page.getByText('process 7').waitFor();
+  await page.getByText('Running slower, at 40 % of its slots: it is short of memory').click();
+  await page.getByText('memory is 0.93, above 0.85').waitFor();
+  await page.getByRole('img', { name: '2 of 3 slots in use, 0 hung' }).waitFor();
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 390, height: 800 });
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  expectNoComplaints(complaints);
+  await database.query('delete from workers where worker_id = $1', [workerId]);
+});
+
 test('errors in the form of a job are shown, and spending money needs a confirmation', async () => {
   const { page } = await openAs('ada', '/jobs/new?pipeline=prices');
   const name = `${newId()}.csv`;

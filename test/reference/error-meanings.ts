@@ -134,6 +134,7 @@ const ACCOUNTS: Meanings = {
   TEAM_NOT_FOUND: 'No team has this name.',
   LAST_ADMIN: 'The change would leave no administrator.',
   KEY_NOT_FOUND: 'No API key has this id.',
+  WORKER_NOT_FOUND: 'No worker has this id, or it stopped.',
   WEBHOOK_NOT_FOUND: 'No webhook has this id.',
   DELIVERY_NOT_FOUND: 'No delivery has this id.',
   WEBHOOK_URL_REFUSED: 'Webhooks are not sent to this address.',

@@ -214,6 +214,15 @@ const workers = createRoute({
   ),
 });
 
+export const workerRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/workers/$workerId',
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/workers/worker-screen.tsx')),
+    'WorkerScreen',
+  ),
+});
+
 export const resourcesRoute = createRoute({
   getParentRoute: () => shell,
   path: '/resources',
@@ -303,6 +312,7 @@ export const router = createRouter({
       jobRoute,
       pendingRoute,
       workers,
+      workerRoute,
       resourcesRoute,
       webhooksRoute,
       webhookRoute,

@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import type { operationRoutes } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
 import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { overrideResource } from '../../engine/limits/override-resource.ts';
@@ -15,6 +16,7 @@ import { checkSchema } from '../../store/views/health/check-schema.ts';
 import { listOwners } from '../../store/views/limits/list-owners.ts';
 import { listResources } from '../../store/views/limits/list-resources.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { readWorker } from '../../store/views/jobs/read-worker.ts';
 import { readStats } from '../../store/views/health/read-stats.ts';
 import { listedFor, seenBy } from '../requests/actor.ts';
 import { cutPage } from '../answers/cut-page.ts';
@@ -85,6 +87,18 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
   listWorkers: async ({ query, engine }, { reads }) => {
     const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3, query.limit);
     return { items: workers.map(showWorker) };
+  },
+  getWorker: async ({ actor, params: { workerId }, engine }, { reads }) => {
+    const silentMs = engine.settings.heartbeatMs * 3;
+    const found = await readWorker(reads, { workerId, silentMs, owners: seenBy(actor) });
+    if (found === null) throw new RowmillError('WORKER_NOT_FOUND', `there is no worker ${workerId}`);
+    return {
+      ...showWorker(found),
+      abilities: found.abilities.map(({ pipeline, version }) => ({ pipeline, version })),
+      leases: found.leases.map((lease) => ({ ...lease, expiresAt: new Date(lease.expiresAt).toISOString() })),
+      rowsLastMinute: found.rowsLastMinute,
+      lastFlushAt: found.lastFlushAt?.toISOString() ?? null,
+    };
   },
   getStats: async ({ actor, query, engine }, { reads }) =>
     readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),

@@ -290,6 +290,10 @@ export const ERROR_REGISTRY = {
   TEAM_NOT_FOUND: { status: 404, hint: 'List the teams with GET /api/v1/teams.' },
   LAST_ADMIN: { status: 409, hint: 'Make another account an administrator first.' },
   KEY_NOT_FOUND: { status: 404, hint: 'List the API keys with GET /api/v1/keys.' },
+  WORKER_NOT_FOUND: {
+    status: 404,
+    hint: 'It may have stopped. List the workers with GET /api/v1/workers.',
+  },
   WEBHOOK_NOT_FOUND: { status: 404, hint: 'List the webhooks with GET /api/v1/webhooks.' },
   DELIVERY_NOT_FOUND: {
     status: 404,

@@ -76,7 +76,7 @@ export async function sendDelivery(
 
 /** How the receiver took a message. */
 interface Answer {
-  /** Of HTTP or SMTP; null without a response. */
+  /** HTTP status or SMTP reply code; null without a response. */
   status: number | null;
   ms: number;
   body: string | null;

@@ -6,6 +6,7 @@ import { useCallback } from 'react';
 import type { CounterRow, ShownCounter } from '../../../src/contract/counters.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
@@ -72,7 +73,7 @@ export function CounterRows({ counter, search, of, onChange }: CounterRowsProps)
     <>
       <SearchBox label="Filter by prefix" value={prefix ?? ''} onChange={onSearch} />
       {rows.isError && <FailureNote error={rows.error} />}
-      {rows.isPending && <p className="text-muted">Loading…</p>}
+      {rows.isPending && <Loading />}
       {rows.isSuccess &&
         (listed.length === 0 ? (
           <EmptyState title={prefix ? 'No matches' : 'No counts yet'}>

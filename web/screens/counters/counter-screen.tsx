@@ -4,6 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 import type { ShownCounter } from '../../../src/contract/counters.ts';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { classNames } from '../../lib/class-names.ts';
@@ -21,7 +22,7 @@ export function CounterScreen() {
   const { all = false } = counterRoute.useSearch();
   const counters = useCounters(all);
   if (counters.isError && !counters.data) return <FailedScreen error={counters.error} />;
-  if (counters.isPending) return <p className="p-6 text-muted">Loading…</p>;
+  if (counters.isPending) return <Loading isScreen />;
   const counter = counters.data.items.find((each) => each.name === name);
   return counter ? <KnownCounter counter={counter} /> : <MissingScreen />;
 }
@@ -101,7 +102,7 @@ function ValueOf({ counter, search }: { counter: ShownCounter; search: CounterSe
     refetchInterval: all ? ALL_EVERY_MS : false,
   });
   if (value.isError && !value.data) return <FailureNote error={value.error} />;
-  if (value.isPending) return <p className="text-muted">Loading…</p>;
+  if (value.isPending) return <Loading />;
   return (
     <>
       <MeasureTotals measures={counter.measures} measured={value.data.measured} />

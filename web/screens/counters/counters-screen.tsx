@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { ShownCounter } from '../../../src/contract/counters.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
@@ -38,7 +39,7 @@ export function CountersScreen() {
       }
     >
       {counters.isError && <FailureNote error={counters.error} />}
-      {counters.isPending && <p className="text-muted">Loading…</p>}
+      {counters.isPending && <Loading />}
       {counters.isSuccess &&
         (counters.data.items.length === 0 ? (
           <EmptyState title="No counters yet">

@@ -1,12 +1,13 @@
 // Progress, speed, expected finish, cost and budget of a job.
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatCost } from '../../../src/core/limits/format-cost.ts';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { windowWords } from '../../../src/core/jobs/recent-rate.ts';
 import { UNFINISHED_PARTS, UNFINISHED_WORDS } from '../../../src/core/jobs/unfinished-rows.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime, useNow } from '../../components/relative-time.tsx';
+import { AsOf } from '../../components/stale.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
@@ -180,20 +181,6 @@ function Unfinished({
 }
 
 const FACTS = 'grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5';
-
-/** The age of the numbers, which counts up while the server cannot be reached. */
-function AsOf({ atMs }: { atMs: number }) {
-  const [nowMs, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return (
-    <p className="text-[13px] text-warn tabular-nums">
-      As of {formatDuration(Math.max(1000, nowMs - atMs))} ago. Reconnecting…
-    </p>
-  );
-}
 
 function Times({ job, live: { eta, etaUnknownBecause } }: Pick<JobProgressProps, 'job' | 'live'>) {
   const nowMs = useNow();

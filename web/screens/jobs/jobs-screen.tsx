@@ -8,15 +8,18 @@ import { CheckField } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { inputClass } from '../../components/field.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
+import { Stale } from '../../components/stale.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
 import { ACTIVE_STATES } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { jobsRoute } from '../../routes/router.tsx';
 import { BulkBar } from './bulk-bar.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { JobTable } from './job-table.tsx';
 import { needTitle } from './need-words.ts';
 
@@ -102,13 +105,16 @@ export function JobsScreen() {
         )}
       </div>
       {chosen.length > 0 && <BulkBar jobs={chosen} onClear={() => setSelected(new Set())} />}
+      {jobs.isSuccess && canCreate && !isFiltered && <FirstSteps jobs={listed} />}
       {jobs.isError && <FailureNote error={jobs.error} />}
-      {jobs.isPending && <p className="text-muted">Loading…</p>}
+      {jobs.isPending && <Loading />}
       {jobs.isSuccess &&
         (listed.length === 0 ? (
           <NoJobs isFiltered={isFiltered} canCreate={canCreate} />
         ) : (
-          <JobTable jobs={listed} selected={canControl ? selected : null} onSelect={select} />
+          <Stale atMs={jobs.dataUpdatedAt}>
+            <JobTable jobs={listed} selected={canControl ? selected : null} onSelect={select} />
+          </Stale>
         ))}
       <ShowMore of={jobs} />
     </Page>

@@ -9,6 +9,7 @@ import { Button } from '../../components/button.tsx';
 import { checkBoxClass } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
@@ -96,7 +97,7 @@ export function PendingScreen() {
     >
       <PendingFilters search={search} onChange={change} />
       {rows.isError && <FailureNote error={rows.error} />}
-      {rows.isPending && <p className="text-muted">Loading…</p>}
+      {rows.isPending && <Loading />}
       {rows.isSuccess &&
         (listed.length === 0 ? (
           <EmptyState title="Nothing in progress">

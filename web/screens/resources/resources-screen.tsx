@@ -5,6 +5,7 @@ import { useCallback, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { ResourceStateChip } from '../../components/resource-state-chip.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
@@ -42,7 +43,7 @@ export function ResourcesScreen() {
     <Page title="Resources" intro="External services used by pipelines. Limits apply across all workers.">
       <SearchBox label="Search by name or key" value={name ?? ''} onChange={search} />
       {resources.isError && <FailureNote error={resources.error} />}
-      {resources.isPending && <p className="text-muted">Loading…</p>}
+      {resources.isPending && <Loading />}
       {resources.isSuccess &&
         (listed.length === 0 ? (
           <EmptyState title={name ? 'No matching resources' : 'No resources yet'}>

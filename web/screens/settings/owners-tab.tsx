@@ -7,6 +7,7 @@ import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -33,7 +34,7 @@ export function OwnersTab() {
         </Button>
       </div>
       {owners.isError && <FailureNote error={owners.error} />}
-      {owners.isPending && <p className="text-muted">Loading…</p>}
+      {owners.isPending && <Loading />}
       {owners.isSuccess &&
         (listed.length === 0 ? (
           <EmptyState title="No quotas">Owners with active jobs or a quota appear here.</EmptyState>

@@ -1,12 +1,13 @@
 // Version, features and limits of this server, read-only.
 import { Check, Minus } from 'lucide-react';
+import { Loading } from '../../components/loading.tsx';
 import { Section } from '../../components/section.tsx';
 import { useConfiguration } from '../../lib/configuration.ts';
 import { formatBytes, formatCount, formatDuration } from '../../lib/format.ts';
 
 export function ServerTab() {
   const { data } = useConfiguration();
-  if (!data) return <p className="text-muted">Loading…</p>;
+  if (!data) return <Loading />;
   return (
     <div className="grid items-start gap-4 md:grid-cols-2">
       <Section title="Server">

@@ -1,5 +1,6 @@
 // Settings: account, API keys, people and teams, quotas, sources, audit log and server.
 import { Link } from '@tanstack/react-router';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { usePermission } from '../../lib/permission.ts';
 import { useSession } from '../../lib/session.ts';
@@ -28,7 +29,7 @@ export function SettingsScreen() {
   const search = settingsRoute.useSearch();
   const session = useSession();
   const { can } = usePermission();
-  if (!session.data) return <p className="p-6 text-muted">Loading…</p>;
+  if (!session.data) return <Loading isScreen />;
   const hasAccounts = session.data.via !== 'none';
   const isShown: Record<Tab, boolean> = {
     account: hasAccounts,

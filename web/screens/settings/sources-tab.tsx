@@ -8,6 +8,7 @@ import type { Routes } from '../../../src/contract/routes.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -38,7 +39,7 @@ export function SourcesTab() {
     setScanning([]);
   };
   if (sources.isError && !sources.data) return <FailureNote error={sources.error} />;
-  if (!sources.data) return <p className="text-muted">Loading…</p>;
+  if (!sources.data) return <Loading />;
   if (listed.length === 0)
     return (
       <EmptyState title="No sources">

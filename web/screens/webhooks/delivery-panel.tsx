@@ -6,6 +6,7 @@ import type { deliveryDetail } from '../../../src/contract/webhooks.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
@@ -34,7 +35,7 @@ export function DeliveryPanel({ webhookId, deliveryId, onResend, onClose }: Deli
   return (
     <Dialog open side onClose={onClose} title={found.data?.kind ?? 'Delivery'} description={found.data?.url}>
       {found.isError && <FailureNote error={found.error} />}
-      {found.isPending && <p className="text-muted">Loading…</p>}
+      {found.isPending && <Loading />}
       {found.data && <DeliveryFacts delivery={found.data} onResend={onResend} />}
     </Dialog>
   );

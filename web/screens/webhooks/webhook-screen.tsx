@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Section } from '../../components/section.tsx';
@@ -31,7 +32,7 @@ export function WebhookScreen() {
     queryFn: ({ signal }) => client.getWebhook({ webhookId }, { signal }),
   });
   if (webhook.isError && !webhook.data) return <FailedScreen error={webhook.error} />;
-  if (!webhook.data) return <p className="p-6 text-muted">Loading…</p>;
+  if (!webhook.data) return <Loading isScreen />;
   const { data } = webhook;
   return (
     <Page

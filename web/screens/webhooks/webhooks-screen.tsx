@@ -9,6 +9,7 @@ import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
@@ -64,7 +65,7 @@ export function WebhooksScreen() {
       }
     >
       {webhooks.isError && <FailureNote error={webhooks.error} />}
-      {webhooks.isPending && <p className="text-muted">Loading…</p>}
+      {webhooks.isPending && <Loading />}
       {webhooks.isSuccess &&
         (webhooks.data.items.length === 0 ? (
           <EmptyState title="No alerts or webhooks yet">

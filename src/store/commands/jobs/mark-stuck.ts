@@ -4,8 +4,8 @@ import { ENDED } from '../../views/jobs/job-counts.ts';
 
 // Jobs without progress for $1 milliseconds that have rows to run, and a worker that has been online as long. Progress is
 // a row that finished or moved to its next phase, or an event such as a resume. The update compares again, so that of
-// several servers one reports a stretch. Folding the ledger can only move the last progress back, which is no new
-// stretch. Indexes: jobs_open, then ledger_pkey, job_events_of_job and spans_pkey by job.
+// several servers one reports a stretch. Folding the ledger can only move the last progress back, which does not
+// start a stretch. Indexes: jobs_open, then ledger_pkey, job_events_of_job and spans_pkey by job.
 const MARK_STUCK: Statement = {
   name: 'mark-stuck',
   text: `

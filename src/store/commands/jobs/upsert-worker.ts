@@ -23,6 +23,7 @@ export interface WorkerRow {
   pools: PoolStats[];
   /** Share of its capacity that the worker uses, and why. */
   pressure: { share: number; reason: string };
+  memoryBytes: number;
 }
 
 /** Also used as the heartbeat. */
@@ -34,7 +35,7 @@ export async function upsertWorker(db: Executor, worker: WorkerRow): Promise<voi
     worker.abilities.map((ability) => ability.pipeline),
     JSON.stringify(worker.abilities),
     JSON.stringify(worker.pools),
-    JSON.stringify(worker.pressure),
+    JSON.stringify({ ...worker.pressure, memoryBytes: worker.memoryBytes }),
   ]);
 }
 
