@@ -52,7 +52,7 @@ export const progressEvent = z
     eta,
     etaUnknownBecause: z.string().nullable(),
     cost: z.number(),
-    costUnit: z.string().nullable(),
+    costUnit: z.string().nullable().default(null),
     workers: z.number(),
   })
   .meta({ id: 'ProgressEvent' });

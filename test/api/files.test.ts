@@ -77,7 +77,7 @@ test('input and outputs of each generation are listed and fetched with length an
   expect(files.map(({ downloadName }) => downloadName)).toEqual([
     'rows.csv',
     'rows-results-run-1.csv',
-    'rows-failed-run-1.csv',
+    'rows-unsuccessful-run-1.csv',
     'rows-summary-run-1.json',
     'rows-results.csv',
     'rows-unsuccessful.csv',

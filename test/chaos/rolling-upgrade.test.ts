@@ -155,7 +155,7 @@ test('workers of two versions run side by side while the schema changes under th
   await checkFinishedJob(database, jobId, { counts: { DONE: ROWS } });
   await rowmill.close();
   for (const version of [previous, next]) {
-    const { code, stderr } = await command(version, ['doctor']).ended;
+    const { code, stderr } = await command(version, ['doctor', '--job', jobId]).ended;
     expect(code, stderr).toBe(0);
   }
 

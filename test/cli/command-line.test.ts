@@ -131,11 +131,13 @@ test('status lists jobs and shows one by the first characters of its id', async 
 });
 
 test('doctor succeeds on a healthy database and fails on a broken one', async () => {
-  const healthy = await rowmill(['doctor', '--json']);
+  const [{ jobId }] = JSON.parse((await rowmill(['status', '--json'])).stdout);
+  // Without a job, the check would also look at the test server, whose settings are not those of a healthy one.
+  const healthy = await rowmill(['doctor', '--job', jobId, '--json']);
   expect(healthy.code).toBe(0);
   expect(JSON.parse(healthy.stdout).ok).toBe(true);
   await database.query(`update ledger set done = done + 1`);
-  const broken = await rowmill(['doctor']);
+  const broken = await rowmill(['doctor', '--job', jobId]);
   expect(broken.code).toBe(1);
   expect(broken.stdout).toMatch(/^Target: postgres.*, files in folder .*blobs\n/);
   expect(broken.stdout).toContain('BROKEN   truth');

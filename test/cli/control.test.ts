@@ -59,7 +59,7 @@ test('a held job is stored whole, can be resumed, paused and cancelled, and expl
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`cannot resume job ${jobId}: it is CANCELLED`);
   expect(refused.stderr).toContain('Reprocess its rows with the status CANCELLED');
-  expect((await rowmill('doctor')).code).toBe(0);
+  expect((await rowmill('doctor', '--job', jobId)).code).toBe(0);
 });
 
 test('slices finish a job without a worker', async () => {

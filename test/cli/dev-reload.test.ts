@@ -291,6 +291,9 @@ test.each([
   expect(await second.ended).toBe(0);
   const doctor = await runCommand({ folder, databaseUrl: database.url }, [
     'doctor',
+    // The settings of the test server are not those of a healthy one.
+    '--job',
+    jobId,
     '--set',
     `blobStore=${blobs}`,
   ]);

@@ -43,7 +43,13 @@ const foundJob = {
   listJobs: () => ({ items: [exampleListedJob()], next: null }),
   findJobs: () => ({ items: [foundId()] }),
   getJob: () => exampleJob(),
-  listErrors: () => ({ items: [exampleErrorGroup()], next: null, total: 1 }),
+  listErrors: () => ({
+    items: [exampleErrorGroup()],
+    next: null,
+    total: 1,
+    matching: { ERROR: 2, NOT_FOUND: 0 },
+    all: { ERROR: 2, NOT_FOUND: 0 },
+  }),
 };
 const COUNTS = { PENDING: 0, PROCESSING: 0, DONE: 9, ERROR: 0, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 };
 
@@ -77,6 +83,7 @@ describe('lists', () => {
             leasedItems: 3,
             pools: [],
             pressure: null,
+            memoryBytes: null,
           },
         ],
       }),
@@ -97,7 +104,9 @@ describe('lists', () => {
     expect(items.stdout).toMatch(/6 +ERROR +1 +n=5 +permanent: no/);
     expect(items.stdout).not.toContain('\u001b');
     expect(items.stderr).toContain('First 2 rows.');
-    expect(errors.stdout).toMatch(/2 +5 +only +.* operator +Retry +8 +transient: timed out/);
+    expect(errors.stdout, errors.stderr).toMatch(
+      /2 +failed +100 % +5 +only +.* operator +Retry +8 +transient: timed out/,
+    );
     expect(workers.stdout).toMatch(/w-1 +box +0\.1\.0 +alive +echo/);
     expect(listed).toMatchObject([{ jobId: JOB_ID, counts: { DONE: 3 } }]);
     const asked = (name: string) =>
@@ -362,7 +371,7 @@ describe('submit and watch', () => {
     });
     const followed = await at(server.url).run('submit', 'rows.csv', '--pipeline', 'echo', '--follow');
     expect(followed.stderr).toContain(`Job ${JOB_ID} on server ${server.url}`);
-    expect(followed.stdout).toContain(last.state);
+    expect(followed.stdout, followed.stderr).toContain(last.state);
     expect(followed.code).toBe(code);
   });
 

@@ -38,7 +38,7 @@ test('the list of jobs needs less than 250 kB of compressed code, all of it from
   const { page, complaints } = await browser.open();
   const responses: Response[] = [];
   page.on('response', (response) => responses.push(response));
-  await page.goto(url);
+  await page.goto(`${url}/jobs`);
   await page.getByRole('link', { name }).waitFor();
 
   expect(new Set(responses.map((response) => new URL(response.url()).origin))).toEqual(new Set([url]));

@@ -264,6 +264,7 @@ test('screens and jobs are reached by keyboard alone', async () => {
   await page.keyboard.press('Control+k');
   await page.getByPlaceholder(/Search pages and jobs/).waitFor();
   await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'New job', exact: true }).waitFor();
   await page.keyboard.press('g');

@@ -55,7 +55,8 @@ export async function listSortedItems(
       limit: candidates,
     });
     const isLast = keys.length < candidates;
-    for (const { key, row } of await inOrder(db, { jobId, generation }, keys)) {
+    const found = await inOrder(db, { jobId, generation }, keys);
+    for (const { key, row } of found) {
       place = key;
       if (!matches(row)) continue;
       rows.push(row);
@@ -63,7 +64,8 @@ export async function listSortedItems(
     }
     const isOver = isLast && (place?.seq === keys.at(-1)?.seq || keys.length === 0);
     if (isOver) return { rows, next: null };
-    if (rows.length === limit || monotonicMs() - startedMs > LOOK_MS)
+    const isCut = found.length < keys.length && rows.length > 0;
+    if (rows.length === limit || isCut || monotonicMs() - startedMs > LOOK_MS)
       return {
         rows,
         next: encodeCursor(cursor, [place!.rank, place!.number, `=${place!.text}`, place!.seq]),

@@ -129,11 +129,10 @@ export async function readErrorGroups(
       lastSeen: row.last_seen!,
       trend: mergeTrends(row.trends!),
     }));
-  const { total, matching_error, matching_not_found, all_error, all_not_found } = rows[0]!;
   return {
     groups,
-    total: total!,
-    matching: { ERROR: matching_error!, NOT_FOUND: matching_not_found! },
-    all: { ERROR: all_error!, NOT_FOUND: all_not_found! },
+    total: rows[0]?.total ?? 0,
+    matching: { ERROR: rows[0]?.matching_error ?? 0, NOT_FOUND: rows[0]?.matching_not_found ?? 0 },
+    all: { ERROR: rows[0]?.all_error ?? 0, NOT_FOUND: rows[0]?.all_not_found ?? 0 },
   };
 }
