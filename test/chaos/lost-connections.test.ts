@@ -67,7 +67,7 @@ test('run continues when the connections of its progress display are cut', async
     },
   );
   // Only the progress display reads error groups.
-  await proxy.cutOnReply({ match: (sql) => sql.includes('from error_groups g join jobs') });
+  await proxy.cutOnReply({ match: (sql) => sql.includes('is_not_found') });
   await writeFile(join(folder, 'go'), '');
   const { code, stderr } = await ended;
   expect(stderr).not.toContain('    at ');
