@@ -16,6 +16,8 @@ export function removeAtEnd(...folders: string[]): () => Promise<void> {
   child.unref();
   return async () => {
     const exited = once(child, 'exit');
+    // Otherwise this process may end first, without an error and without the rest of its work.
+    child.ref();
     child.stdin.end();
     await exited;
   };
