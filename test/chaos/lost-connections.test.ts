@@ -3,15 +3,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { runCommand, startCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 const ROWS = 300;
 
 let folder: string;
@@ -19,7 +18,7 @@ let proxy: FaultProxy;
 
 const pipelineOf = (name: string, before: string) =>
   `import { existsSync } from 'node:fs';
-   import { definePipeline } from '${library}';
+   import { definePipeline } from '${LIBRARY}';
    export const pipeline = definePipeline({ name: '${name}', phases: [
      { name: 'only', concurrency: 20, run: async (row) => {
        ${before}

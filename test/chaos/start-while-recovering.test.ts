@@ -11,6 +11,7 @@ import {
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import type { DatabaseWait } from '../../src/platform/when-database-answers.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { startCommand } from '../support/run-command.ts';
 
 let folder: string;
@@ -25,7 +26,7 @@ beforeAll(async () => {
   dataDir = join(folder, 'data');
   await writeFile(
     join(folder, 'pipeline.mjs'),
-    `import { definePipeline } from '${new URL('../../dist/index.js', import.meta.url).pathname}';
+    `import { definePipeline } from '${LIBRARY}';
      export default definePipeline({ name: 'any', phases: [{ name: 'only', run: () => ({}) }] });`,
   );
   server = await startEmbeddedPostgres({ dataDir, settings });

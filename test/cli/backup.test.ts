@@ -18,9 +18,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeArchive } from '../../src/platform/backup/backup-archive.ts';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { type EndedCommand, runCommand, startCommand } from '../support/run-command.ts';
 
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 const rowmill = (...args: string[]): Promise<EndedCommand> => runCommand({ folder }, args);
@@ -34,7 +34,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-backup-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline } from '${library}';
+    `import { definePipeline } from '${LIBRARY}';
      export const echo = definePipeline({ name: 'echo', phases: [{ name: 'only', run: (row) => row }] });`,
   );
   writeFileSync(join(folder, 'rows.csv'), 'name,price\na,1\nb,2\nc,3\n');
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const deep = join(folder, '.rowmill', 'blobs', 'x'.repeat(60), 'y'.repeat(60));
   mkdirSync(deep, { recursive: true });
   writeFileSync(join(deep, 'large'), randomBytes(16 * 1024 * 1024));
-}, 120_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

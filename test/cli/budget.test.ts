@@ -2,20 +2,19 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LIBRARY } from '../support/built-program.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-budget-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline } from '${library}';
+    `import { definePipeline } from '${LIBRARY}';
      export const paid = definePipeline({ name: 'paid', costUnit: 'EUR', phases: [{ name: 'only', cost: 0.5, run: (row) => row }] });`,
   );
   writeFileSync(join(folder, 'rows.csv'), `n\n${Array.from({ length: 20 }, (_, n) => `${n}\n`).join('')}`);

@@ -3,23 +3,21 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-cli-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline, notFound, skip } from '${library}';
+    `import { definePipeline, notFound, skip } from '${LIBRARY}';
      interface Row { name: string; n: string }
      export const lengths = definePipeline({ name: 'lengths', phases: [
        { name: 'measure', run: async (row) => {
@@ -45,7 +43,7 @@ function rowmill(
   args: string[],
   environment: Record<string, string> = { DATABASE_URL: database.url },
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
     env: { ...bareEnvironment(), ...environment },
   });
@@ -203,7 +201,7 @@ test('inspect with a pipeline lists fields without a column and counts the rows 
   writeFileSync(
     join(folder, 'checked.mjs'),
     `import { z } from '${zod}';
-     import { definePipeline } from '${library}';
+     import { definePipeline } from '${LIBRARY}';
      export const checked = definePipeline({
        name: 'checked',
        input: z.object({ street: z.string(), n: z.coerce.number(), note: z.string().optional() }),

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CommandNode } from '../../src/cli/command-tree.ts';
+import { MAIN } from '../support/built-program.ts';
 
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const completion = (shell: string): string =>
-  execFileSync(process.execPath, [main, 'completion', shell], { encoding: 'utf8' });
+  execFileSync(process.execPath, [MAIN, 'completion', shell], { encoding: 'utf8' });
 
 let nodes: CommandNode[];
 beforeAll(() => {
@@ -76,7 +76,7 @@ test('the script for fish has every command and every option', () => {
 
 test('former names are hidden and take the options of the verb', () => {
   const help = (...words: string[]): string =>
-    execFileSync(process.execPath, [main, ...words, '--help'], { encoding: 'utf8' }).replace(/^Usage.*/, '');
+    execFileSync(process.execPath, [MAIN, ...words, '--help'], { encoding: 'utf8' }).replace(/^Usage.*/, '');
   const former = {
     watch: 'jobs watch',
     pause: 'jobs pause',

@@ -3,17 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
 import { send } from '../support/api-pipelines.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 const children = new Set<ChildProcess>();
 let folder: string;
 /** Unique per attempt, because attempts share a database and a worker runs every job of its pipelines. */
@@ -45,7 +43,7 @@ afterEach(() => {
 
 function pipelineText(): string {
   return `import { existsSync, writeFileSync } from 'node:fs';
-    import { definePipeline } from '${library}';
+    import { definePipeline } from '${LIBRARY}';
     import { word } from './lib/near.ts';
     export const words = definePipeline({ name: '${pipeline}', phases: [
       { name: 'say', concurrency: 2, run: async (row) => {
@@ -82,7 +80,7 @@ interface Dev {
 async function startDev(...args: string[]): Promise<Dev> {
   const child = spawn(
     process.execPath,
-    [main, 'dev', '--port', '0', '--set', `blobStore=${blobs}`, ...args],
+    [MAIN, 'dev', '--port', '0', '--set', `blobStore=${blobs}`, ...args],
     {
       cwd: folder,
       env: { ...bareEnvironment(), DATABASE_URL: database.url },
@@ -196,7 +194,7 @@ test('a change that does not load is reported, and the earlier code runs until i
   expect(await wordOf(url)).toBe('word\nsecond\n');
   // An error of the definition, and a module that does not exist yet.
   const empty = `export const words = definePipeline({ name: '${pipeline}', phases: [] });`;
-  write('pipeline.ts', `import { definePipeline } from '${library}'; ${empty}`);
+  write('pipeline.ts', `import { definePipeline } from '${LIBRARY}'; ${empty}`);
   expect(await prints(/Reload failed/)).toContain('phase');
   write('pipeline.ts', `import './lib/later.ts';\n${pipelineText()}`);
   expect(await prints(/Reload failed/)).toContain('./lib/later.ts, which does not exist');
@@ -222,7 +220,7 @@ test('JavaScript modules are reloaded, also those that a module of JavaScript im
   write('package.json', '{ "type": "module" }');
   write('rowmill.config.js', `export default { pipelines: ['pipeline.mjs'] };`);
   rmSync(join(folder, 'rowmill.config.ts'));
-  const text = (label: string): string => `import { definePipeline } from '${library}';
+  const text = (label: string): string => `import { definePipeline } from '${LIBRARY}';
     import { word } from './lib/near.js';
     export const words = definePipeline({ name: '${pipeline}', phases: [
       { name: '${label}', run: () => ({ word }) } ] });`;

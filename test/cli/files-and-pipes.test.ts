@@ -12,14 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { png } from '../support/image-writer.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 const CSV = 'n,name\n1,one\n2,two\n';
 const RESULTS = 'n,name,twice,status,error,attempts\n1,one,2,DONE,,1\n2,two,4,DONE,,1\n';
 let folder: string;
@@ -34,7 +33,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-pipes-'));
   writeFileSync(
     join(folder, 'pipeline.mjs'),
-    `import { definePipeline } from '${library}';
+    `import { definePipeline } from '${LIBRARY}';
      export const doubles = definePipeline({ name: 'doubles', phases: [
        { name: 'only', run: async (row) => ({ twice: Number(row.n) * 2 }) } ] });`,
   );
@@ -157,8 +156,7 @@ test('a file that cannot be written is reported by name, without a stack', async
 test.skipIf(!existsSync('/dev/full'))(
   'a full disk behind standard output is reported without a stack',
   async () => {
-    const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-    const script = `"${process.execPath}" "${main}" export ${jobId} --out - > /dev/full`;
+    const script = `"${process.execPath}" "${MAIN}" export ${jobId} --out - > /dev/full`;
     const env = { PATH: process.env.PATH, DATABASE_URL: database.url };
     const stderr = await new Promise<string>((end) =>
       execFile('sh', ['-c', script], { cwd: folder, env }, (_error, _stdout, text) => end(text)),

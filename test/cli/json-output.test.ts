@@ -3,26 +3,24 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CommandNode } from '../../src/cli/command-tree.ts';
 import { newId } from '../../src/platform/random.ts';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 const nodes = JSON.parse(
-  execFileSync(process.execPath, [main, 'completion', 'json'], { encoding: 'utf8' }),
+  execFileSync(process.execPath, [MAIN, 'completion', 'json'], { encoding: 'utf8' }),
 ) as CommandNode[];
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-json-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline } from '${library}';
+    `import { definePipeline } from '${LIBRARY}';
      export const echo = definePipeline({ name: 'echo', phases: [{ name: 'only', run: (row) => row }] });`,
   );
 });

@@ -2,18 +2,17 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { type EndedCommand, runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 function pipelineModule(name: string): string {
-  return `import { definePipeline } from '${library}';
+  return `import { definePipeline } from '${LIBRARY}';
     export const ${name} = definePipeline({ name: '${name}', phases: [
       { name: 'measure', run: (row) => ({ length: (row as unknown as { text: string }).text.length }) } ] });`;
 }
@@ -25,7 +24,7 @@ function write(path: string, text: string): void {
 function writeConfig(code: string): void {
   write(
     'rowmill.config.ts',
-    `import { defineConfig } from '${library}'; export default defineConfig(${code});`,
+    `import { defineConfig } from '${LIBRARY}'; export default defineConfig(${code});`,
   );
 }
 

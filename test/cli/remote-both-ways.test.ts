@@ -2,11 +2,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { sample } from '../support/depth.ts';
 import { runCommand } from '../support/run-command.ts';
 import { stopAfterTest } from '../support/stop-after-test.ts';
@@ -15,7 +15,6 @@ import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 const odd = definePipeline({
@@ -35,7 +34,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-both-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline } from '${library}';
+    `import { definePipeline } from '${LIBRARY}';
      export const odd = definePipeline({ name: 'odd', phases: [{ name: 'only', run: (row) => row }] });`,
   );
   writeFileSync(join(folder, 'rows.csv'), `n\n${Array.from({ length: 20 }, (_, n) => `${n}\n`).join('')}`);

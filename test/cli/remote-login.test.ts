@@ -4,14 +4,13 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Asked, Refusal, startContractServer } from '../client/contract-server.ts';
 import { AT, exampleListedJob } from '../client/example-answers.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { MAIN } from '../support/built-program.ts';
 import { runCommand } from '../support/run-command.ts';
 
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const KEY = 'rmk_0123456789abcdef_a-secret-that-nobody-sees';
 const PASSWORD = 'correct horse battery staple';
 let folder: string;
@@ -130,7 +129,7 @@ test.runIf(hasTerminal)('a password typed at a terminal is not echoed', async ()
     getSession: () => new Refusal(401, 'UNAUTHENTICATED'),
     signIn: () => new Refusal(401, 'SIGN_IN_FAILED'),
   });
-  const command = `'${process.execPath}' '${main}' login '${server.url}'`;
+  const command = `'${process.execPath}' '${MAIN}' login '${server.url}'`;
   const terminal = spawn(TERMINAL, ['-qec', command, '/dev/null'], {
     env: { ...bareEnvironment(), XDG_CONFIG_HOME: join(folder, 'config'), TERM: 'dumb' },
   });

@@ -2,20 +2,19 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LIBRARY } from '../support/built-program.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-reprocess-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline, fail, notFound } from '${library}';
+    `import { definePipeline, fail, notFound } from '${LIBRARY}';
      import { existsSync } from 'node:fs';
      export const shop = definePipeline({ name: 'shop', phases: [{
        name: 'look',

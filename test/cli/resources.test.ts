@@ -4,22 +4,20 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-resources-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline, httpError, resource } from '${library}';
+    `import { definePipeline, httpError, resource } from '${LIBRARY}';
      let calls = 0;
      export const lookup = definePipeline({
        name: 'lookup',
@@ -43,7 +41,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function start(...args: string[]) {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
     env: { ...bareEnvironment(), DATABASE_URL: database.url },
   });

@@ -4,16 +4,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 const children = new Set<ChildProcess>();
 let folder: string;
 
@@ -22,7 +20,7 @@ beforeAll(() => {
   writeFileSync(
     join(folder, 'pipeline.ts'),
     `import { existsSync, writeFileSync } from 'node:fs';
-     import { definePipeline } from '${library}';
+     import { definePipeline } from '${LIBRARY}';
      export const lengths = definePipeline({ name: 'lengths', phases: [
        { name: 'measure', run: async (row) => {
          const { text, waitFor } = row as unknown as { text: string; waitFor?: string };
@@ -50,7 +48,7 @@ interface Started {
 let faultPoints: string | undefined;
 
 async function startCommand(...args: string[]): Promise<Started> {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
     env: {
       ...bareEnvironment(),

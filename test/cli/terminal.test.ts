@@ -3,23 +3,22 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FORMER_NAMES } from '../../src/cli/former-names.ts';
 import { newId } from '../../src/platform/random.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { runCommand } from '../support/run-command.ts';
 import { hasTerminal, runOnTerminal, type TerminalOptions } from '../support/run-on-terminal.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-terminal-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline } from '${library}';
+    `import { definePipeline } from '${LIBRARY}';
      // Handles that a module leaves open.
      setInterval(() => {}, 60_000);
      export const echo = definePipeline({ name: 'echo', phases: [{ name: 'only', run: (row) => row }] });`,

@@ -5,19 +5,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { Database } from '../../src/platform/database.ts';
 import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { SupervisedWorker, type SuperviseOptions } from '../../src/worker/process/supervise-worker.ts';
+import { LIBRARY, MAIN } from '../support/built-program.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
-const fileOf = (path: string): string => fileURLToPath(new URL(`../../dist/${path}`, import.meta.url));
 const supervised: SupervisedWorker[] = [];
 const databases: Database[] = [];
 let command: ChildProcess | null = null;
@@ -30,7 +29,7 @@ beforeAll(async () => {
   writeFileSync(
     join(folder, 'fragile.mjs'),
     `import { existsSync, writeFileSync } from 'node:fs';
-     import { definePipeline } from '${fileOf('index.js')}';
+     import { definePipeline } from '${LIBRARY}';
      if (existsSync('${folder}/broken')) throw new Error('not now');
      export const fragile = definePipeline({ name: 'fragile', phases: [{ name: 'only', run: ({ exit, messages }) => {
        for (const message of messages ?? []) process.send(message);
@@ -195,7 +194,7 @@ test('the metrics of a worker are served at the given address, and nothing else 
 
 test('the command prints the metrics address of each of its processes', async () => {
   const args = ['worker', join(folder, 'fragile.mjs'), '--processes', '2', '--metrics-port', '0'];
-  const child = spawn(process.execPath, [fileOf('cli/main.js'), ...args], {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, DATABASE_URL: database.url },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -58,11 +58,16 @@ process.on('exit', () => {
   for (const { child } of running) child.kill('SIGKILL');
 });
 
+/** The file to start for a script, and the options of Node that load it. */
+export function childFile(script: string): [file: string, loader: string[]] {
+  const file = bundledChild(script) ?? script;
+  return [file, file.endsWith('.ts') ? ['--import', import.meta.resolve('jiti/register')] : []];
+}
+
 export function startChild(options: ChildOptions): Child {
   const { args = [], env, cwd, nodeArgs = [] } = options;
   const script = options.script instanceof URL ? fileURLToPath(options.script) : options.script;
-  const file = bundledChild(script) ?? script;
-  const loader = file.endsWith('.ts') ? ['--import', import.meta.resolve('jiti/register')] : [];
+  const [file, loader] = childFile(script);
   const child = spawn(process.execPath, [...nodeArgs, ...loader, file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },

@@ -1,9 +1,7 @@
 // Runs the compiled command line in a folder until it exits.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from './bare-environment.ts';
-
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+import { MAIN } from './built-program.ts';
 
 export interface EndedCommand {
   code: number | null;

@@ -1,10 +1,8 @@
 // Runs the compiled command line on a pseudo terminal, by the program `script` of util-linux.
 import { spawn, spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from './bare-environment.ts';
+import { MAIN } from './built-program.ts';
 import type { CommandPlace } from './run-command.ts';
-
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 const SCRIPT = 'script';
 export const hasTerminal = spawnSync(SCRIPT, ['-qec', 'true', '/dev/null']).status === 0;
@@ -21,7 +19,7 @@ export function runOnTerminal(
   args: readonly string[],
   { answer, columns = 80 }: TerminalOptions = {},
 ): Promise<{ code: number | null; screen: string }> {
-  const command = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  const command = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
   const line = `stty cols ${columns} rows 24; exec ${command.join(' ')}`;
   const child = spawn(SCRIPT, ['-qec', line, '/dev/null'], {
     cwd: folder,

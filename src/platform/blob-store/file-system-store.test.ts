@@ -19,14 +19,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { inChunks, testBlobStore } from '../../../test/support/blob-store-contract.ts';
-import { killAll, startChild } from '../../../test/support/child-process.ts';
+import { childFile, killAll, startChild } from '../../../test/support/child-process.ts';
 import type { BlobStore } from './blob-store.ts';
 import { FileSystemStore } from './file-system-store.ts';
 
-const CHILD = new URL('../../../test/support/blob-store-child.ts', import.meta.url);
-const NODE = [process.execPath, '--import', import.meta.resolve('jiti/register'), fileURLToPath(CHILD)]
-  .map((part) => `"${part}"`)
-  .join(' ');
+const CHILD = fileURLToPath(new URL('../../../test/support/blob-store-child.ts', import.meta.url));
+const [CHILD_FILE, LOADER] = childFile(CHILD);
+const NODE = [process.execPath, ...LOADER, CHILD_FILE].map((part) => `"${part}"`).join(' ');
 const MIB = 1024 * 1024;
 const onLinux = process.platform === 'linux';
 const isRoot = process.getuid?.() === 0;
