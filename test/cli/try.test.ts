@@ -18,6 +18,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RowTrace } from '../../src/cli/try/row-trace.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
+import { LIBRARY } from '../support/built-program.ts';
 import { runCommand, startCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -29,7 +30,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-try-'));
   writeFileSync(
     join(folder, 'prices.ts'),
-    `import { definePipeline, httpError, notFound, skip } from '${dist}index.js';
+    `import { definePipeline, httpError, notFound, skip } from '${LIBRARY}';
      import { existsSync, writeFileSync } from 'node:fs';
      import { z } from '${fileURLToPath(new URL('../../node_modules/zod/index.js', import.meta.url))}';
 
@@ -136,6 +137,13 @@ async function importRows(): Promise<string> {
   return jobs[0]!.jobId;
 }
 
+let imported: Promise<string> | undefined;
+/** One job for the tests that change nothing. */
+function importedJob(): Promise<string> {
+  imported ??= importRows();
+  return imported;
+}
+
 describe('a row of the command line', () => {
   test('is shown with its calls, logs, cost and result', async () => {
     const { stdout, code } = await rowmill('try', PRICES, '{"sku":"A-1"}');
@@ -225,7 +233,7 @@ describe('a row of the command line', () => {
 
 describe('a row of a job', () => {
   test('has the input that the file gives it, the parameters of its job, and leaves the database unchanged', async () => {
-    const jobId = await importRows();
+    const jobId = await importedJob();
     const before = await contents();
     for (const row of ['1', '2', '3', '4']) {
       const ofFile = await traceOf('rows.csv', '--row', row);
@@ -458,7 +466,7 @@ describe('rowmill rows retry', () => {
   });
 
   test('finds the pipeline of the job by rowmill.config.ts', async () => {
-    const jobId = await importRows();
+    const jobId = await importedJob();
     const configured = join(folder, 'configured');
     mkdirSync(configured, { recursive: true });
     writeFileSync(join(configured, 'rowmill.config.ts'), `export default { pipelines: ['../prices.ts'] };`);
@@ -475,7 +483,7 @@ describe('rowmill rows retry', () => {
     [['1', '--promote', '--once'], 'expected --promote without --fixture, --previous and --once'],
     [['1', '--promote', '--pipeline', 'prices.ts#spinning'], 'belongs to pipeline prices, not spinning'],
   ])('%j is refused with a sentence', async (args, message) => {
-    const jobId = await importRows();
+    const jobId = await importedJob();
     const { stderr, code } = await onDatabase('rows', 'retry', jobId, ...args);
     expect(stderr).toContain(message);
     expect(code).toBe(1);
