@@ -1,6 +1,7 @@
 // The thread behind file-threads.ts: detects the format of an untrusted file, opens it, and reads the rows of a
 // workbook, as many batches ahead as requested. It may be terminated at any time and writes only to the folder of its
 // task.
+import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadRow } from '../row-reader.ts';
@@ -14,12 +15,17 @@ import { withZip } from './zip-archive.ts';
 const port = parentPort!;
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 1024 * 1024;
+/** Twice the heap of a thread that has read a few rows, garbage included. */
+const SMALL_HEAP_BYTES = 32 * 1024 * 1024;
 
 let asked = 0;
 let wake: (() => void) | null = null;
 
 port.on('message', (message: ToFileThread) => {
-  if (message.kind === 'task') return void run(message.task);
+  if (message.kind === 'task') {
+    asked = 0;
+    return void run(message.task);
+  }
   asked += 1;
   wake?.();
 });
@@ -61,7 +67,7 @@ async function run(task: FileTask): Promise<void> {
     // Any other error is a bug and ends the thread with an 'error' event.
     if (!(error instanceof RowmillError)) throw error;
     const { code, message, hint } = error;
-    tell({ kind: 'failed', code, message, hint });
+    tell({ kind: 'failed', code, message, hint, isSmall: isSmall() });
   }
 }
 
@@ -101,8 +107,12 @@ async function readSheet(
       }
     }
     if (batch.length > 0) await send(batch);
-    tell({ kind: 'end' });
   });
+  tell({ kind: 'end', isSmall: isSmall() });
+}
+
+function isSmall(): boolean {
+  return getHeapStatistics().used_heap_size < SMALL_HEAP_BYTES;
 }
 
 function lengthOf(row: ReadRow): number {

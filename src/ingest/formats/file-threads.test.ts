@@ -104,4 +104,41 @@ describe('a workbook', () => {
     const path = files.write(Buffer.from(writeWorkbook({ sheets: [{ name: 'One', data }] })));
     expect(await withRows(path, {}, limits, allRows)).toMatchObject([{ cells: ['7'] }]);
   });
+
+  it('of ordinary size leaves its thread to the next file, one that needs much memory does not', async () => {
+    const rowsOf = (first: string) => `<row r="1">${first}</row><row r="2"><c><v>7</v></c></row>`;
+    const ordinary = files.write(
+      writeWorkbook({ sheets: [{ name: 'One', data: rowsOf('<c t="str"><v>n</v></c>') }] }),
+    );
+    const strings = Array.from(
+      { length: 300_000 },
+      (_, n) => `<si><t>${String(n).padStart(60, 'n')}</t></si>`,
+    );
+    const large = files.write(
+      writeWorkbook({
+        sheets: [{ name: 'One', data: rowsOf('<c t="s"><v>0</v></c>') }],
+        sharedStrings: `<sst>${strings.join('')}</sst>`,
+      }),
+    );
+    let created = 0;
+    const count = (): void => {
+      created += 1;
+    };
+    const threadsFor = async (path: string): Promise<number> => {
+      created = 0;
+      expect(await withRows(path, {}, limits, allRows)).toMatchObject([{ cells: ['7'] }]);
+      return created;
+    };
+    await threadsFor(ordinary);
+    process.on('worker', count);
+    try {
+      expect(await threadsFor(ordinary)).toBe(0);
+      await expect(withRows(files.write(writeZip([])), {}, limits, allRows)).rejects.toThrow();
+      expect(await threadsFor(large)).toBe(0);
+      expect(await threadsFor(ordinary)).toBe(1);
+      expect(await threadsFor(ordinary)).toBe(0);
+    } finally {
+      process.off('worker', count);
+    }
+  });
 });

@@ -1,6 +1,6 @@
 // Untrusted files are parsed in threads: input that makes a parser slow or large costs a thread, not the server. A
 // thread is terminated when it is busy for too long without a message, when its memory is used up, and when its
-// caller aborts. A thread that only detected or opened a text file is reused for the next file.
+// caller aborts. A thread that is done with its file and has a small heap is reused for the next file.
 import { Worker } from 'node:worker_threads';
 import type { ErrorCode } from '../../core/errors/error-registry.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -39,8 +39,9 @@ export type FromFileThread =
   | { kind: 'sniffed'; sniffed: SniffedFormat }
   | OpenedFile
   | { kind: 'rows'; rows: ReadRow[] }
-  | { kind: 'end' }
-  | { kind: 'failed'; code: ErrorCode; message: string; hint: string };
+  /** `isSmall`: the heap of the thread. */
+  | { kind: 'end'; isSmall: boolean }
+  | { kind: 'failed'; code: ErrorCode; message: string; hint: string; isSmall: boolean };
 
 export interface FileThread {
   /** Returns the next message; throws if the thread failed. */
@@ -82,9 +83,10 @@ export function startFileThread(task: FileTask, signal?: AbortSignal): FileThrea
   const onMessage = (message: FromFileThread): void => {
     busy.progress();
     messages.push(message);
-    // A thread that read a workbook is not reused: its heap is large.
-    isReusable = message.kind === 'sniffed' || (message.kind === 'opened' && message.text !== null);
-    if (isReusable || message.kind === 'end' || message.kind === 'failed') busy.stop();
+    const isText = message.kind === 'opened' && message.text !== null;
+    const isLast = message.kind === 'end' || message.kind === 'failed';
+    isReusable = failure === null && (message.kind === 'sniffed' || isText || (isLast && message.isSmall));
+    if (isReusable || isLast) busy.stop();
     arrive();
   };
   const onError = (error: NodeJS.ErrnoException): void =>
@@ -105,7 +107,10 @@ export function startFileThread(task: FileTask, signal?: AbortSignal): FileThrea
       if (message.kind !== 'failed') return message;
       throw new RowmillError(message.code, message.message, { hint: message.hint });
     },
-    askForMore: () => worker.postMessage({ kind: 'more' } satisfies ToFileThread),
+    askForMore() {
+      // A stopped thread may already read another file.
+      if (failure === null) worker.postMessage({ kind: 'more' } satisfies ToFileThread);
+    },
     async stop() {
       busy.stop();
       signal?.removeEventListener('abort', onAbort);
