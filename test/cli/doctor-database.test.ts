@@ -38,7 +38,7 @@ beforeAll(async () => {
   await migrate(server.url);
   client = new pg.Client({ connectionString: server.url, application_name: 'my report' });
   await client.connect();
-}, 120_000);
+});
 
 afterAll(async () => {
   await client?.end();

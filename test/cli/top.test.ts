@@ -50,14 +50,9 @@ beforeAll(async () => {
   );
   await inHandler;
   // Slots are reported with the heartbeat.
-  await vi.waitFor(
-    async () =>
-      expect(
-        await database.query(`select 1 from workers where (pools -> 0 ->> 'busy')::int = 3`),
-      ).toHaveLength(1),
-    60_000,
-  );
-}, 120_000);
+  const busy = `select 1 from workers where (pools -> 0 ->> 'busy')::int = 3`;
+  await vi.waitFor(async () => expect(await database.query(busy)).toHaveLength(1), 45_000);
+});
 
 afterAll(async () => {
   release();
