@@ -27,3 +27,11 @@ export async function expectAccessible(
   // One text, so that the failure message shows every violation.
   expect(violations.map(([id, html]) => `${id}: ${html}`).join('\n')).toBe('');
 }
+
+/** In light colours, then the colours alone in dark ones. */
+export async function expectAccessibleInBothColours(page: Page): Promise<void> {
+  await expectAccessible(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expectAccessible(page, { colorsOnly: true });
+  await page.emulateMedia({ colorScheme: 'light' });
+}
