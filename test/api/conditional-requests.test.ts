@@ -86,6 +86,18 @@ describe('an answer', () => {
       ).toBeUndefined();
   });
 
+  test('with a part of the page is sent in a compressed form, which has no address of its own', async () => {
+    const { url } = await start();
+    const html = (await ask(`${url}/`, { accept: 'text/html' })).bytes.toString();
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(html)![1]!;
+    const plain = await ask(url + script);
+    const brotli = await ask(url + script, { 'accept-encoding': 'br' });
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(brotli.headers['content-encoding']).toBe('br');
+    expect(brotliDecompressSync(brotli.bytes).equals(plain.bytes)).toBe(true);
+    expect((await ask(`${url}${script}.br`)).status).toBe(404);
+  });
+
   test('to a request that changes something, a refusal or a stream of events is never compressed', async () => {
     const { url } = await start();
     const accept = { 'accept-encoding': 'gzip, br' };

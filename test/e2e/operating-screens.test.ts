@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { definePipeline } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
-import { expectAccessible } from '../support/accessible.ts';
+import { expectAccessible, expectAccessibleInBothColours } from '../support/accessible.ts';
 import { addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { expectNoComplaints, type OpenPage, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -34,9 +34,9 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-async function openAs(userId: string, path: string, options: { dark?: boolean; width?: number } = {}) {
+async function openAs(userId: string, path: string) {
   const { cookie } = await sessionHeaders(database, userId);
-  const opened: OpenPage = await browser.open(options);
+  const opened: OpenPage = await browser.open();
   const [name, value] = cookie.split('=') as [string, string];
   await opened.page.context().addCookies([{ name, value, url: api.url }]);
   await opened.page.goto(api.url + path);
@@ -63,24 +63,17 @@ const SCREENS = [
   ['/settings?tab=server', 'Settings'],
 ] as const;
 
-for (const dark of [false, true])
-  test(`axe finds no violation on any screen in ${dark ? 'dark' : 'light'} colours`, async () => {
-    const { page, complaints } = await openAs('ada', '/jobs', { dark });
-    for (const [path, heading] of SCREENS) {
-      await page.goto(api.url + path);
-      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
-      await expectAccessible(page, { colorsOnly: dark });
-    }
-    expectNoComplaints(complaints);
-  });
-
-test('no screen is wider than a phone', async () => {
-  const { page } = await openAs('ada', '/jobs', { width: 390 });
+test('axe finds no violation on any screen in light and dark colours, and no screen is wider than a phone', async () => {
+  const { page, complaints } = await openAs('ada', '/jobs');
   for (const [path, heading] of SCREENS) {
     await page.goto(api.url + path);
     await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+    await expectAccessibleInBothColours(page);
+    await page.setViewportSize({ width: 390, height: 800 });
     expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(390);
+    await page.setViewportSize({ width: 1280, height: 800 });
   }
+  expectNoComplaints(complaints);
 });
 
 test('a key is created after a password confirmation, shown once, and revoked', async () => {

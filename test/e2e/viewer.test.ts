@@ -194,14 +194,13 @@ async function namesOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Uses every control of the screen and its menus, each from a fresh state. Controls shared by screens, columns or rows
- * are used once; in the deep lane on each.
+ * Uses every control of the screen and its menus, each from a fresh state, and returns their names. Controls shared by
+ * screens, columns or rows are used once; in the deep lane on each.
  */
-async function useAll({ page, show, settle, used }: Walker, path: string): Promise<number> {
+async function useAll({ page, show, settle, used }: Walker, path: string): Promise<string[]> {
   await show(path);
   const address = page.url();
   const names = await namesOf(page);
-  const count = names.length;
   for (const [at, name] of names.entries()) {
     const kind = name.replace(OF_EACH, '$1');
     if (!isDeep && kind !== '' && used.has(kind)) continue;
@@ -230,20 +229,23 @@ async function useAll({ page, show, settle, used }: Walker, path: string): Promi
     await page.keyboard.press('Escape');
     if (!(await isAsBefore())) await show(path);
   }
-  return count;
+  return names;
 }
 
 /** Controls used in walks that passed: a retried walk uses its controls again. */
 let usedByVera: ReadonlySet<string> = new Set();
+/** Names of the controls of a viewer, by the path of the screen. */
+const offeredToVera = new Map<string, string[]>();
 
 test.each(EVERYWHERE)('a viewer is offered nothing that is refused: %s', async (_, screens) => {
   const viewer = await openAs({ userId: 'vera' }, usedByVera);
-  let used = 0;
-  for (const path of screens()) used += await useAll(viewer, path);
-  expect(used).toBeGreaterThan(0);
+  const offered = new Map<string, string[]>();
+  for (const path of screens()) offered.set(path, await useAll(viewer, path));
+  expect([...offered.values()].flat().length).toBeGreaterThan(0);
   expect(viewer.refused).toEqual([]);
   expectNoComplaints(viewer.complaints);
   usedByVera = viewer.used;
+  for (const [path, names] of offered) offeredToVera.set(path, names);
 });
 
 test('a viewer can create keys with only the scopes a viewer may have', async () => {
@@ -261,7 +263,7 @@ const FOR_KEYS = EVERYWHERE.filter(([words]) =>
   (isDeep ? /job|webhooks|settings/ : /rows of a job|webhooks/).test(words),
 );
 test.each(FOR_KEYS)('with a read-only key nothing is refused either: %s', async (_, screens) => {
-  const reader = await openAs({ headers: await keyHeaders(database, 'mia', ['read']) });
+  const reader = await openAs({ headers: await keyHeaders(database, 'mia', ['read']) }, usedByVera);
   for (const path of screens()) await useAll(reader, path);
   expect(reader.refused).toEqual([]);
   expectNoComplaints(reader.complaints);
@@ -270,14 +272,18 @@ test.each(FOR_KEYS)('with a read-only key nothing is refused either: %s', async 
 test("a member's additional controls are exactly those that the server refuses to viewers", async () => {
   const [viewer, member] = [await openAs({ userId: 'vera' }), await openAs({ userId: 'mia' })];
   const besides = new Set<string>();
+  const offeredTo = async ({ page, show }: Walker, path: string): Promise<string[]> => {
+    await show(path);
+    const row = page.getByRole('checkbox', { name: /^Select row [12]$/ }).first();
+    if (path.includes('overview') && (await row.count()) > 0) await row.check();
+    return namesOf(page);
+  };
   for (const path of EVERYWHERE.flatMap(([, screens]) => screens())) {
-    for (const { page, show } of [viewer, member]) {
-      await show(path);
-      const row = page.getByRole('checkbox', { name: /^Select row [12]$/ }).first();
-      if (path.includes('overview') && (await row.count()) > 0) await row.check();
-    }
-    const less = await namesOf(viewer.page);
-    for (const name of await namesOf(member.page)) if (name !== '' && !less.includes(name)) besides.add(name);
+    // The walks have seen the screens, without a selected row and before they generated files.
+    const seen = /overview=|tab=files/.test(path) ? undefined : offeredToVera.get(path);
+    const less = seen ?? (await offeredTo(viewer, path));
+    for (const name of await offeredTo(member, path))
+      if (name !== '' && !less.includes(name)) besides.add(name);
   }
   expect([...besides].toSorted()).toEqual([
     'Browse files',
