@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
-import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { newId } from '../../src/platform/random.ts';
 import { readMigrations } from '../../src/store/migrate.ts';
 import { type EndedCommand, startCommand } from '../support/run-command.ts';
