@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   if (!server!.skips) searchPages += INDEX_PAGES;
   engine = database.context();
-  explainer = openExplainer(database.url, true);
+  explainer = openExplainer(database.directUrl, true);
   // The plan must not depend on statistics that arrive during a test.
   await database.query('alter table spans set (autovacuum_enabled = off)');
   await database.query('alter table items set (autovacuum_enabled = off)');
