@@ -1,4 +1,4 @@
-// Privileges of the worker and API logins, checked with their own connections.
+// Privileges of the worker and API logins, checked with their own connections: a pooler may have one login for all.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { contextOf, openRowmill } from '../../src/open-rowmill.ts';
@@ -17,7 +17,7 @@ const LOGINS = { worker: `w_${newId().slice(0, 8)}`, api: `"A-${newId().slice(0,
 const SECRET_TABLES = ['users', 'sessions', 'api_keys', 'teams', 'setup_token', 'sign_in_attempts'];
 
 function urlFor(login: string): string {
-  const url = new URL(database.url);
+  const url = new URL(database.directUrl);
   url.username = encodeURIComponent(login);
   url.password = 'test';
   return url.href;
@@ -36,7 +36,7 @@ async function as<T>(login: string, work: (client: pg.Client) => Promise<T>): Pr
 beforeAll(async () => {
   for (const login of Object.values(LOGINS))
     await database.query(`create role ${pg.escapeIdentifier(login)} login password 'test'`);
-  await grantRoles(database.url, LOGINS);
+  await grantRoles(database.directUrl, LOGINS);
 });
 afterAll(async () => {
   for (const login of Object.values(LOGINS)) {
@@ -159,20 +159,22 @@ describe('granting', () => {
     await database.query('grant select on users to rowmill_worker');
     await as(LOGINS.worker, async (client) => {
       await client.query('select 1 from users limit 1');
-      await grantRoles(database.url, {});
+      await grantRoles(database.directUrl, {});
       await expect(client.query('select 1 from users limit 1')).rejects.toMatchObject({ code: '42501' });
     });
   });
 
   test('is refused if it would not restrict the logins', async () => {
-    const superuser = decodeURIComponent(new URL(database.url).username);
+    const superuser = decodeURIComponent(new URL(database.directUrl).username);
     for (const logins of [
       { worker: superuser },
       { worker: 'no-such-login' },
       { worker: LOGINS.worker, api: LOGINS.worker },
       { worker: LOGINS.api },
     ])
-      await expect(grantRoles(database.url, logins)).rejects.toMatchObject({ code: 'SETTINGS_INVALID' });
+      await expect(grantRoles(database.directUrl, logins)).rejects.toMatchObject({
+        code: 'SETTINGS_INVALID',
+      });
     await expect(grantRoles(urlFor(LOGINS.worker), {})).rejects.toMatchObject({ code: 'SETTINGS_INVALID' });
   });
 });

@@ -123,7 +123,7 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     ['unfinished', 'desc'],
   ] as const)('the next %s row is found by key, %s', async (which, order) => {
     if (statistics === 'fresh') await database.query('analyze items, result_blocks, result_rows, spans');
-    const explainer = openExplainer(database.url, true);
+    const explainer = openExplainer(database.directUrl, true);
     try {
       const from = order === 'asc' ? 10 : ROWS - BLOCK - 10;
       const { pages } = await explainer.explain((db) =>

@@ -58,7 +58,7 @@ beforeAll(async () => {
   jobId = jobIds.at(-1)!;
   await database.query('analyze');
   planned = new Database({
-    url: database.url,
+    url: database.directUrl,
     maxConnections: 1,
     applicationName: 'planned',
     deadlineMs: 60_000,
@@ -67,7 +67,7 @@ beforeAll(async () => {
   for (const [list, send] of LISTS) await send(recorder(list));
   for (const each of jobIds) await fill(each);
   await fillCounters();
-  explainer = openExplainer(database.url, true);
+  explainer = openExplainer(database.directUrl, true);
 });
 afterAll(async () => {
   await explainer.close();

@@ -127,7 +127,7 @@ describe('pending rows of a job', () => {
     const first = await reader.read('listPendingOfJob', { jobId }, { pageSize: 100 });
     const second = await reader.read('listPendingOfJob', { jobId }, { pageSize: 100, after: first.next! });
     expect(second.items.map(({ seq }) => seq)).toEqual(Array.from({ length: 100 }, (_, n) => 100 + n));
-    const explainer = openExplainer(database.url, false);
+    const explainer = openExplainer(database.directUrl, false);
     const { plan } = await explainer.explain((db) =>
       pendingPage(db, {
         owners: null,

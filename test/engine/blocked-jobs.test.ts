@@ -15,7 +15,7 @@ const MORE_PAGES = 40;
 
 let explainer: Explainer;
 beforeAll(() => {
-  explainer = openExplainer(database.url, true);
+  explainer = openExplainer(database.directUrl, true);
 });
 afterAll(() => explainer.close());
 

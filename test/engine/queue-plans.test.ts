@@ -101,6 +101,12 @@ const byKey =
     return send(db);
   };
 
+/**
+ * Rows that a fence may also visit before PostgreSQL 17, with a plan made before the queue grew: all spans of the job, in
+ * each of its three parts. Until then an ordered index scan takes no array as a condition.
+ */
+const SPANS_OF_FENCE = 3 * 2 * ROWS;
+
 /** Name, connection, number of rows concerned, and the statement. */
 const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executor) => Promise<unknown>][] = [
   [
@@ -175,7 +181,12 @@ beforeAll(async () => {
 
 describe.each(['none', 'fresh', 'of empty tables'])('with statistics: %s', (statistics) => {
   const explainers = new Map<string, Explainer>();
+  let isBefore17 = false;
   beforeAll(async () => {
+    const [server] = await database.query<{ old: boolean }>(
+      `select current_setting('server_version_num')::int < 170000 as old`,
+    );
+    isBefore17 = server!.old;
     for (const use of ['flush', 'control'])
       explainers.set(use, openExplainer(database.directUrl, use === 'flush'));
     await empty();
@@ -186,13 +197,14 @@ describe.each(['none', 'fresh', 'of empty tables'])('with statistics: %s', (stat
     for (const explainer of explainers.values()) await explainer.close();
   });
 
-  test.each(STATEMENTS)('takes work in proportion to its rows: %s', async (_name, use, rows, send) => {
+  test.each(STATEMENTS)('takes work in proportion to its rows: %s', async (name, use, rows, send) => {
     const isLate = statistics === 'of empty tables';
     if (isLate) await empty();
     const { plan } = await explainers
       .get(use)!
       .explain((db) => send(db).catch(() => {}), isLate ? fill : undefined);
-    expect(rowsVisited(plan)).toBeLessThan(rows * 40 + 1000);
+    const scanned = isBefore17 && isLate && name === 'a fence of leases' ? SPANS_OF_FENCE : 0;
+    expect(rowsVisited(plan)).toBeLessThan(rows * 40 + 1000 + scanned);
   });
 });
 

@@ -80,7 +80,7 @@ run() { # NAME PROGRAM ARGUMENTS…: in the background, until the end of this sc
   "$@" -c "$scratch/ceph.conf" -f > "$scratch/$name.out" 2>&1 &
   pids+=($!)
 }
-ask() { timeout 20 python3 "$(command -v ceph)" -c "$scratch/ceph.conf" --connect-timeout 15 "$@"; }
+ask() { timeout 20 ceph -c "$scratch/ceph.conf" --connect-timeout 15 "$@"; }
 fail() {
   echo "expected $1 to start, got: $(tail -n 3 "$scratch/$2" 2> /dev/null)" >&2
   exit 1

@@ -20,6 +20,7 @@ import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import type { ClaimedSpan } from '../../src/store/commands/spans/claim-items.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { emittedChild } from '../../src/worker/run/emitted-child.ts';
+import { LONG } from '../support/depth.ts';
 import { expectSeen } from '../support/expect-seen.ts';
 import { forEveryInterleaving, type Session } from '../support/interleave.ts';
 import { checkInvariants } from '../support/invariants.ts';
@@ -431,64 +432,72 @@ describe('a reprocess of a paused job', () => {
   const resuming = (stops: string[]): Session<Meeting> =>
     session('resume', stops, (context, { jobId }) => resumeJob(context, jobId));
 
-  test('takes the finished rows, whatever is flushed and resumed meanwhile, and no row is lost or runs twice', async () => {
-    const seen = new Set<string>();
-    await forEveryInterleaving({
-      databaseUrl,
-      sessions: [
-        reprocessing(['open-generation', 'reopen-any']),
-        flushingRest(['fence-leases', 'begin-finalizing']),
-        resuming(['resume-job', 'begin-finalizing']),
-      ],
-      setup: seedPaused,
-      async check(_run, meeting, admin) {
-        expect(meeting).toMatchObject({ recorded: 2, fenced: 0 });
-        await expectSound(meeting, admin);
-        const wasRefused = meeting.refused.includes('reprocess');
-        const { rows } = await admin.query<{ selected: number; continues: boolean }>(
-          'select selected::int, continues from generations where job_id = $1',
-          [meeting.jobId],
-        );
-        seen.add(wasRefused ? 'refused' : `took ${rows[0]!.selected}`);
-        if (!wasRefused && rows[0]!.continues) seen.add('continued');
-        await admin.query(
-          'update spans set worker_id = null, token = null, expires_at = null where job_id = $1',
-          [meeting.jobId],
-        );
-        await drainJob(engine, meeting.jobId);
-        await sweep(engine);
-        expect(await checkInvariants(admin, meeting.jobId, { afterSweep: true }), 'at the end').toEqual([]);
-        const found = await look(meeting, admin);
-        expect(found.state).toBe('DONE');
-        expect(found.counts.at(-1)).toEqual(ALL_DONE);
-        // A continued generation has no summary.
-        const ended = wasRefused || rows[0]!.continues ? 1 : 2;
-        expect(found.outcomes).toHaveLength(ended);
-      },
-    });
-    expectSeen(seen, ['refused', 'took 3', 'took 5', 'continued']);
-  });
+  test(
+    'takes the finished rows, whatever is flushed and resumed meanwhile, and no row is lost or runs twice',
+    LONG,
+    async () => {
+      const seen = new Set<string>();
+      await forEveryInterleaving({
+        databaseUrl,
+        sessions: [
+          reprocessing(['open-generation', 'reopen-any']),
+          flushingRest(['fence-leases', 'begin-finalizing']),
+          resuming(['resume-job', 'begin-finalizing']),
+        ],
+        setup: seedPaused,
+        async check(_run, meeting, admin) {
+          expect(meeting).toMatchObject({ recorded: 2, fenced: 0 });
+          await expectSound(meeting, admin);
+          const wasRefused = meeting.refused.includes('reprocess');
+          const { rows } = await admin.query<{ selected: number; continues: boolean }>(
+            'select selected::int, continues from generations where job_id = $1',
+            [meeting.jobId],
+          );
+          seen.add(wasRefused ? 'refused' : `took ${rows[0]!.selected}`);
+          if (!wasRefused && rows[0]!.continues) seen.add('continued');
+          await admin.query(
+            'update spans set worker_id = null, token = null, expires_at = null where job_id = $1',
+            [meeting.jobId],
+          );
+          await drainJob(engine, meeting.jobId);
+          await sweep(engine);
+          expect(await checkInvariants(admin, meeting.jobId, { afterSweep: true }), 'at the end').toEqual([]);
+          const found = await look(meeting, admin);
+          expect(found.state).toBe('DONE');
+          expect(found.counts.at(-1)).toEqual(ALL_DONE);
+          // A continued generation has no summary.
+          const ended = wasRefused || rows[0]!.continues ? 1 : 2;
+          expect(found.outcomes).toHaveLength(ended);
+        },
+      });
+      expectSeen(seen, ['refused', 'took 3', 'took 5', 'continued']);
+    },
+  );
 
-  test('and a cancellation: finished rows get their result back, the others are cancelled', async () => {
-    const seen = new Set<string>();
-    await forEveryInterleaving({
-      databaseUrl,
-      sessions: [
-        reprocessing(['open-generation', 'reopen-any']),
-        cancelling(['begin-cancelling', 'cancel-items']),
-        flushingRest(['fence-leases']),
-      ],
-      setup: seedPaused,
-      async check(_run, meeting, admin) {
-        await expectSound(meeting, admin);
-        const found = await expectSettled(meeting, admin);
-        const cancelled = { ...ALL_DONE, DONE: 3 + meeting.recorded, CANCELLED: 2 - meeting.recorded };
-        expect(found.counts.at(-1)).toEqual(found.state === 'CANCELLED' ? cancelled : ALL_DONE);
-        seen.add(`${meeting.refused.includes('reprocess') ? 'refused' : 'opened'} ${meeting.recorded}`);
-      },
-    });
-    expectSeen(seen, ['refused 0', 'refused 2', 'opened 0', 'opened 2']);
-  });
+  test(
+    'and a cancellation: finished rows get their result back, the others are cancelled',
+    LONG,
+    async () => {
+      const seen = new Set<string>();
+      await forEveryInterleaving({
+        databaseUrl,
+        sessions: [
+          reprocessing(['open-generation', 'reopen-any']),
+          cancelling(['begin-cancelling', 'cancel-items']),
+          flushingRest(['fence-leases']),
+        ],
+        setup: seedPaused,
+        async check(_run, meeting, admin) {
+          await expectSound(meeting, admin);
+          const found = await expectSettled(meeting, admin);
+          const cancelled = { ...ALL_DONE, DONE: 3 + meeting.recorded, CANCELLED: 2 - meeting.recorded };
+          expect(found.counts.at(-1)).toEqual(found.state === 'CANCELLED' ? cancelled : ALL_DONE);
+          seen.add(`${meeting.refused.includes('reprocess') ? 'refused' : 'opened'} ${meeting.recorded}`);
+        },
+      });
+      expectSeen(seen, ['refused 0', 'refused 2', 'opened 0', 'opened 2']);
+    },
+  );
 
   /** The cancellation is complete: nothing is left to run. */
   async function expectSettled(meeting: Meeting, admin: pg.Client): Promise<FoundJob> {

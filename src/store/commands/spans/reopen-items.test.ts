@@ -129,7 +129,8 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     const nodes = await explain({ seqs: [0, 2000, 150_001], statuses: ['DONE', 'ERROR', 'NOT_FOUND'] });
     const { rows, buffers } = readOfResults(nodes);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-    expect(Math.round(rows)).toBeLessThanOrEqual(9);
+    // Nine, with the rows per loop that PostgreSQL before 18 rounds: 3 x 1.67.
+    expect(Math.round(rows)).toBeLessThanOrEqual(10);
     expect(buffers).toBeLessThanOrEqual(60);
   });
 });

@@ -20,7 +20,7 @@ test('jobs are found by the first characters of their ids, by primary key and no
   expect(await found(jobId.toUpperCase().replaceAll('-', ''))).toEqual([jobId]);
   expect(await found(jobId, ['somebody-else'])).toEqual([]);
   expect(await found('what?')).toEqual([]);
-  const explainer = openExplainer(database.url, true);
+  const explainer = openExplainer(database.directUrl, true);
   const { plan } = await explainer.explain((db) => findJobsByPrefix(db, jobId.slice(0, 8), null, 10));
   await explainer.close();
   // The job, at the index and at the limit.

@@ -50,7 +50,7 @@ beforeAll(async () => {
     [jobId],
   );
   await database.query(`update jobs set state = 'CANCELLING', generation = 3 where job_id = $1`, [jobId]);
-  explainer = openExplainer(database.url, false);
+  explainer = openExplainer(database.directUrl, false);
 });
 afterAll(() => explainer.close());
 

@@ -44,7 +44,11 @@ const FIELDS = `j.job_id as "jobId", j.owner_id as "ownerId", coalesce(w.weight,
 // index and takes the first jobs of each that have work ready now or soon. So an owner with a thousand jobs hides no
 // other, and jobs that are finished, paused or not ready soon are not read. For an owner with a limit on running
 // jobs, only that many jobs are considered, started ones first; one of the two parts of the union is never executed.
-// Index: jobs_claimable or jobs_begun_first, then spans_first_ready.
+// Index: jobs_claimable or jobs_begun_first, then spans_waiting, then spans_first_ready.
+//
+// Whether a job has such work: PostgreSQL 18 skips through spans_waiting, and earlier versions read the job's part of it
+// (100,000 spans that wait for later: 1,290 pages, 1.1 ms on 15). Looking for the first span of each kind instead takes
+// 0.2 ms there, but 5.6 ms instead of 0.3 for 2,000 jobs that wait, on every version.
 const FIND_CLAIMABLE: Statement = {
   name: 'find-claimable',
   text: `
