@@ -18,14 +18,11 @@ export const prices = definePipeline({
       // Do not retry: a currency that is missing now will still be missing in a minute.
       retry: { not_found: { maxAttempts: 1 } },
       run: async (row) => {
-        // A real pipeline calls a service. Throw httpError (from rowmill) for a response that is not ok: Rowmill
-        // retries 429, 5xx and timeouts, and respects Retry-After. The second argument of run has signal and
-        // idempotencyKey.
+        // A real pipeline calls a service. `context`, the second argument of run, has a fetch that passes the signal and
+        // the idempotency key. A response that is not ok throws: 404 is not found; 429, 5xx and timeouts are retried,
+        // respecting Retry-After.
         //
-        // const url = `https://rates.example/${row.currency}`;
-        // const response = await fetch(url, { signal, headers: { 'Idempotency-Key': idempotencyKey } });
-        // if (response.status === 404) return notFound(`no rate for ${row.currency}`);
-        // if (!response.ok) throw httpError(response);
+        // const response = await context.fetch(`https://rates.example/${row.currency}`);
         // const { rate } = (await response.json()) as { rate: number };
         const rate = EUROS[row.currency];
         if (rate === undefined) return notFound(`no rate for ${row.currency}`);

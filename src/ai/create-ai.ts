@@ -6,7 +6,7 @@ import { classifyError } from '../core/errors/classify-error.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { type ChosenModel, chooseModel } from './choose-model.ts';
 import { loadSdk } from './load-sdk.ts';
-import { isRefused, modelFailure, nextModel, reasonOf, unusableOutput } from './model-failure.ts';
+import { isRefused, modelFailure, nextModel, noAnswer, reasonOf, unusableOutput } from './model-failure.ts';
 import { costOf, type ModelPrice, type TokenUsage } from './model-price.ts';
 
 type LanguageModel = Exclude<Sdk.LanguageModel, string>;
@@ -25,6 +25,11 @@ export interface AiOptions<Name extends string, EmbeddingName extends string> {
   readonly models: Readonly<Record<Name, LanguageModel>>;
   /** Embedding models by name. */
   readonly embeddings?: Readonly<Record<EmbeddingName, EmbeddingModel>>;
+  /**
+   * Time limit of a call. A model that gives no answer in time is failed over like one that fails. The time limit of the
+   * phase has to be longer than that of all calls of a handler: a row that exceeds it keeps its model.
+   */
+  readonly timeoutMs?: number;
   /** Prices by name or model id. Without them no cost is reported, and the estimate of the phase counts. */
   readonly prices?: Readonly<Record<string, ModelPrice>>;
 }
@@ -80,6 +85,7 @@ interface SharedOptions {
 export function createAi<Name extends string, EmbeddingName extends string = never>({
   models,
   embeddings,
+  timeoutMs,
   prices,
 }: AiOptions<Name, EmbeddingName>): Ai<Name, EmbeddingName> {
   const sdk = loadSdk();
@@ -125,15 +131,17 @@ export function createAi<Name extends string, EmbeddingName extends string = nev
     const report = (usage: TokenUsage): void => {
       if (price) context.cost(costOf(price, usage));
     };
+    const timeLimit = timeoutMs === undefined ? null : AbortSignal.timeout(timeoutMs);
     try {
       const answer = await send({
-        abortSignal: context.signal,
+        abortSignal: timeLimit ? AbortSignal.any([context.signal, timeLimit]) : context.signal,
         maxRetries: 0,
         headers: headersFor(context, chosen),
       });
       report(usageOf(answer));
       return answer;
     } catch (error) {
+      if (timeLimit?.aborted && !context.signal.aborted) throw noAnswer(timeoutMs!);
       // An answer that does not match the schema is billed. For a call without an answer the cost is unknown, so its
       // estimate counts.
       if (sdk.NoObjectGeneratedError.isInstance(error)) {

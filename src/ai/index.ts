@@ -3,3 +3,10 @@
 /// <reference types="node" preserve="true" />
 export { type Ai, type AiContext, type AiOptions, createAi } from './create-ai.ts';
 export type { ModelPrice } from './model-price.ts';
+export {
+  type CallTokens,
+  type LimitedModel,
+  type LimitedProvider,
+  providerLimits,
+  type ProviderTier,
+} from './provider-limits.ts';

@@ -27,6 +27,11 @@ export function modelFailure(error: unknown, model: string): Error {
   });
 }
 
+/** A call that exceeded its own time limit: class timeout. Its cost is unknown. */
+export function noAnswer(timeoutMs: number): Error {
+  return Object.assign(new Error(`no answer within ${timeoutMs} ms`), { statusCode: 408 });
+}
+
 /** Moves the row to its next strategy at once: the class is not_found, without a wait. */
 export function nextModel(failure: Error): Error {
   return Object.assign(new Error(failure.message, { cause: failure }), { status: 404, retryAfterMs: 0 });

@@ -43,7 +43,8 @@ export function describeColumns(columns: InputColumn[]): string {
     .slice(0, MAX_COLUMNS)
     .map(({ key, header }) => printable(key === header.trim() ? key : `${header.trim()} → ${key}`));
   const more = columns.length > MAX_COLUMNS ? ` and ${columns.length - MAX_COLUMNS} more` : '';
-  return `${columns.length} columns: ${named.join(', ')}${more}`;
+  const count = columns.length === 1 ? '1 column' : `${columns.length} columns`;
+  return `${count}: ${named.join(', ')}${more}`;
 }
 
 /** Counts the rows that would not run, with the first reasons. */

@@ -229,6 +229,7 @@ describe('the live block', () => {
               expect(visible).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u);
             }
           }
+          expect(displayWidth(renderPlainLine(snapshot, width))).toBeLessThanOrEqual(width);
           expect(renderPlainLine(snapshot)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u);
         },
       ),
@@ -451,6 +452,21 @@ describe('without a terminal, the display', () => {
       'price-lookup RUNNING 0.0% (0 of 100,000 rows), done 0, failed 0, running 64, waiting for a retry 12, ' +
         'waiting for a worker 57,614, 812 rows/s over the last 52 s, ETA 1m 05s to 1m 20s, elapsed 52s\n',
     );
+  });
+
+  it('fits the width of a terminal that cannot redraw: what matters least is left out first', () => {
+    const lineOn = (columns: number, changes: SnapshotChanges = {}): string => {
+      const stream = createStream({ columns });
+      createProgressDisplay({ stream, isTty: false }).update(running(changes));
+      return stream.text().trimEnd();
+    };
+    const head = 'price-lookup RUNNING 42.3% (42,310 of 100,000 rows)';
+    const counts = 'done 40,100, not found 1,900, failed 310';
+    expect(lineOn(140)).toBe(`${head}, ${counts}, 812 rows/s over the last 52 s`);
+    expect(lineOn(100)).toBe(`${head}, ${counts}`);
+    expect(lineOn(80)).toBe(`${head}, done 40,100`);
+    expect(lineOn(40)).toBe(`${head.slice(0, 38)}…`);
+    expect(lineOn(80, { notice: 'no answer' })).toBe(`${head}, done 40,100 - no answer`);
   });
 
   it('stays silent while only the clock moves', () => {

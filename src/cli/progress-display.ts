@@ -76,15 +76,7 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
     if (finished || !latest) return;
     // The cursor rests on the line below the block, hence one line less than the screen has.
     const maxLines = Math.max(1, (stream.rows || 24) - 1);
-    draw(renderProgress(latest, usableWidth(), { color }).slice(0, maxLines));
-  }
-
-  /**
-   * The last column stays empty: terminals disagree about the cursor position after a character there. A terminal
-   * without a known size reports 0 or undefined.
-   */
-  function usableWidth(): number {
-    return Math.max(1, (stream.columns || 80) - 1);
+    draw(renderProgress(latest, usableWidth(stream, 79), { color }).slice(0, maxLines));
   }
 
   /**
@@ -124,11 +116,20 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
       frames.stop();
       stream.removeListener('resize', frames.request);
       process.removeListener('SIGCONT', onContinue);
-      draw(renderSummary(snapshot, usableWidth(), { color }));
+      draw(renderSummary(snapshot, usableWidth(stream, 79), { color }));
     },
   };
 }
 
+/**
+ * The last column stays empty: terminals disagree about the cursor position after a character there. A terminal
+ * without a known size reports 0 or undefined, as pipes do.
+ */
+function usableWidth({ columns }: ProgressStream, otherwise: number): number {
+  return columns ? Math.max(1, columns - 1) : otherwise;
+}
+
+/** For pipes, and for terminals that cannot redraw. */
 function createPlainDisplay(stream: ProgressStream): ProgressDisplay {
   let latest: ProgressSnapshot | undefined;
   let finished = false;
@@ -139,7 +140,7 @@ function createPlainDisplay(stream: ProgressStream): ProgressDisplay {
     const facts = changingFacts(latest);
     if (facts === printed?.facts) return false;
     printed = { state: latest.state, facts };
-    stream.write(`${renderPlainLine(latest)}\n`);
+    stream.write(`${renderPlainLine(latest, usableWidth(stream, Number.POSITIVE_INFINITY))}\n`);
     return true;
   });
 
@@ -155,7 +156,8 @@ function createPlainDisplay(stream: ProgressStream): ProgressDisplay {
       if (finished) return;
       finished = true;
       lines.stop();
-      stream.write(`${renderSummary(snapshot, PLAIN_SUMMARY_WIDTH, { color: false }).join('\n')}\n`);
+      const width = usableWidth(stream, PLAIN_SUMMARY_WIDTH);
+      stream.write(`${renderSummary(snapshot, width, { color: false }).join('\n')}\n`);
     },
   };
 }

@@ -104,7 +104,7 @@ export function renderProgress(snapshot: ProgressSnapshot, width: number, option
     ...flowFields(headerFields(snapshot), width),
     ...barLine(snapshot, width),
     ...flowFields([positionField(snapshot), ...paceFields(snapshot)], width),
-    ...flowFields(countFields(snapshot), width),
+    ...flowFields([...finishedFields(snapshot), ...unfinishedFields(snapshot)], width),
     ...errorGroupLines(snapshot, width),
     ...noticeLines(snapshot),
   ];
@@ -128,14 +128,25 @@ export function renderSummary(snapshot: ProgressSnapshot, width: number, options
   return lines.map((line) => paintLine(line, width, options.color));
 }
 
-/** One line for logs and pipes: no escape codes, same wording as the live block. */
-export function renderPlainLine(snapshot: ProgressSnapshot): string {
+/** One line for logs, pipes and dumb terminals: no escape codes, same wording as the live block. */
+export function renderPlainLine(snapshot: ProgressSnapshot, width = Number.POSITIVE_INFINITY): string {
   const percent = formatPercent(snapshot);
   const position = textOf(positionField(snapshot));
   const head = `${printable(snapshot.pipeline)} ${snapshot.state} ${percent ? `${percent} (${position})` : position}`;
-  const rest = [...countFields(snapshot), ...paceFields(snapshot)].map(textOf);
+  const [finished, unfinished, pace] = [
+    finishedFields(snapshot),
+    unfinishedFields(snapshot),
+    paceFields(snapshot),
+  ];
   const notice = snapshot.notice ? ` - ${printable(snapshot.notice)}` : '';
-  return [head, ...rest].join(', ') + notice;
+  const byImportance = [...finished, ...pace, ...unfinished];
+  const line = (): string =>
+    [
+      head,
+      ...[...finished, ...unfinished, ...pace].filter((field) => byImportance.includes(field)).map(textOf),
+    ].join(', ') + notice;
+  while (byImportance.length > 0 && displayWidth(line()) > width) byImportance.pop();
+  return truncateToWidth(line(), width);
 }
 
 export function formatCount(count: number): string {
@@ -195,15 +206,16 @@ function paceFields(snapshot: ProgressSnapshot): Line[] {
   return fields;
 }
 
-function countFields(snapshot: ProgressSnapshot): Line[] {
-  const finished = FINISHED_STATUSES.filter(({ status, always }) => always || snapshot.counts[status] > 0);
-  const unfinished = UNFINISHED_PARTS.filter((part) => snapshot.unfinished[part] > 0);
-  return [
-    ...finished.map(({ status, label, style }) => countField(label, snapshot.counts[status], style)),
-    ...unfinished.map((part) =>
-      countField(UNFINISHED_WORDS[part], snapshot.unfinished[part], part === 'running' ? 'cyan' : 'yellow'),
-    ),
-  ];
+function finishedFields({ counts }: ProgressSnapshot): Line[] {
+  return FINISHED_STATUSES.filter(({ status, always }) => always || counts[status] > 0).map(
+    ({ status, label, style }) => countField(label, counts[status], style),
+  );
+}
+
+function unfinishedFields({ unfinished }: ProgressSnapshot): Line[] {
+  return UNFINISHED_PARTS.filter((part) => unfinished[part] > 0).map((part) =>
+    countField(UNFINISHED_WORDS[part], unfinished[part], part === 'running' ? 'cyan' : 'yellow'),
+  );
 }
 
 export function etaWords({ lowMs, highMs }: NonNullable<ProgressSnapshot['eta']>): string {

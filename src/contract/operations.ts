@@ -152,9 +152,22 @@ export const owner = z
     /** Days that finished jobs are kept, 0 for ever; null: the pipeline or the setting decides. */
     keepDays: z.number().nullable().optional(),
     openJobs: z.number(),
+    /** Open jobs that have started and are not paused, and rows that no worker has; older servers leave them out. */
+    runningJobs: z.number().optional(),
+    itemsWaiting: z.number().optional(),
     itemsInFlight: z.number(),
   })
   .meta({ id: 'Owner' });
+
+/** The values that were changed, and those stored with them. */
+const ownerChange = z.looseObject({
+  weight: z.number().optional(),
+  maxRunningJobs: z.number().nullable().optional(),
+  maxInFlight: z.number().nullable().optional(),
+  keepDays: z.number().nullable().optional(),
+  budgetTotal: z.number().nullable().optional(),
+  budgetPerDay: z.number().nullable().optional(),
+});
 
 export const auditEntry = z
   .object({
@@ -287,8 +300,7 @@ export const operationRoutes = defineRoutes({
       budgetTotal: z.number().min(0).max(MAX_OWNER_BUDGET).nullable().optional(),
       budgetPerDay: z.number().min(0).max(MAX_OWNER_BUDGET).nullable().optional(),
     }),
-    /** The values that were changed, and those stored with them. */
-    answer: { status: 200, schema: z.looseObject({ weight: z.number().optional() }) },
+    answer: { status: 200, schema: ownerChange },
     errors: ['OWNER_INVALID', 'BUDGET_INVALID'],
   },
   listWorkers: {

@@ -6,6 +6,8 @@ import { json } from 'node:stream/consumers';
 
 export interface StandInRequest {
   url: string;
+  /** Time of arrival, for differences. */
+  atMs: number;
   headers: IncomingHttpHeaders;
   body: { model: string; messages?: { role: string; content: string }[]; input?: string[] };
 }
@@ -33,7 +35,7 @@ export async function startChatStandIn(): Promise<ChatStandIn> {
   const server = createServer((request, response) => {
     void json(request).then((parsed) => {
       const body = parsed as StandInRequest['body'];
-      requests.push({ url: request.url!, headers: request.headers, body });
+      requests.push({ url: request.url!, atMs: performance.now(), headers: request.headers, body });
       server.emit('asked');
       const send = (status: number, value: object, headers = {}): void => {
         response.writeHead(status, { 'content-type': 'application/json', ...headers });

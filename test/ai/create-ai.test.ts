@@ -225,6 +225,31 @@ describe('the strategies of a pipeline', () => {
     const failed = await runPipeline(pipeline, [{}]);
     expect(failed.results[0]).toMatchObject({ status: 'ERROR', error: 'second: no such key' });
   });
+
+  it('are asked in turn if one does not answer within the time limit of a call', async () => {
+    const provider = createOpenAICompatible({ name: 'stand-in', baseURL: server.url });
+    const ai = createAi({
+      models: { first: provider('model-a'), second: provider('model-b') },
+      timeoutMs: 200,
+    });
+    server.queue('model-a', 'hang');
+    const failure = await failureOf(ai.generateText(contextOf(), { prompt: 'Hi' }));
+    expect(failure).toMatchObject({ class: 'timeout', message: 'first: no answer within 200 ms' });
+    server.queue('model-a', 'hang');
+    server.queue('model-b', 'from b');
+    const pipeline = definePipeline({
+      name: 'ask',
+      strategies: ['first', 'second'],
+      phases: [
+        {
+          name: 'ask',
+          run: async (_row, context) => (await ai.generateText(context, { prompt: 'Hi' })).text,
+        },
+      ],
+    });
+    const answered = await runPipeline(pipeline, [{}]);
+    expect(answered.results[0]).toMatchObject({ status: 'DONE', result: 'from b', attempts: 2 });
+  });
 });
 
 describe('mistakes', () => {

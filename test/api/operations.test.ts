@@ -228,6 +228,8 @@ describe('limits', () => {
       budgetPerDay: null,
       keepDays: null,
       openJobs: 0,
+      runningJobs: 0,
+      itemsWaiting: 0,
       itemsInFlight: 0,
     });
     const client = apiReader(url);

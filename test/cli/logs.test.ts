@@ -23,7 +23,8 @@ const logged = definePipeline({
         log('looking', { seq });
         if (seq === 2 && attempt === 1) {
           log.warn('service is busy\u001b[31m');
-          throw Object.assign(new Error('busy'), { status: 503 });
+          const cause = Object.assign(new Error('socket closed'), { code: 'ECONNRESET' });
+          throw Object.assign(new Error('busy', { cause }), { status: 503 });
         }
         if (seq === 3)
           await new Promise<void>((resolve) => {
@@ -93,7 +94,8 @@ test('log lines and attempts are the same over a server and on its database', as
   expect(warnings.stdout).toMatch(/^\S+ \S+ {2}warn {3}row 3, look up: service is busy\n$/);
   const row = (await direct('logs', jobId, '3')).stdout;
   expect(row).toMatch(/look up, attempt 1: retry, took .*\n.*info {2}looking \{"seq":2\}\n/);
-  expect(row).toContain('overloaded: busy');
+  expect(row).toMatch(/ {2}overloaded: busy.*\n {4}at .*logs\.test\.ts:\d+\)?\n/);
+  expect(row).toContain('\n    caused by Error: socket closed (ECONNRESET)\n');
   expect(row).toMatch(/look up, attempt 2: done, took .* waited .* for a retry/);
 
   expect((await direct('logs', jobId, '--limit', '2')).stderr).toContain('First 2 lines');

@@ -170,6 +170,32 @@ test('every response of a finished job matches its schema', async () => {
   expect(newest).toEqual(Array.from({ length: 20 }, (_, n) => 19 - n));
 });
 
+test('owners are set and listed the same through a server and on its database', async () => {
+  const { remote, direct } = await start();
+  const over = await remote('owners', 'set', 'otto', '--weight', '3', '--max-items', '10', '--budget', '5');
+  expect(over.stdout, over.stderr).toBe(
+    'Owner otto: weight 3, any number of running jobs, at most 10 rows in progress, budget 5, budget per day none\n',
+  );
+  const change = ['owners', 'set', 'otto', '--max-jobs', '2', '--budget', 'none', '--json'];
+  const stored = { weight: 3, maxRunningJobs: 2, maxInFlight: 10, keepDays: null };
+  for (const either of [remote, direct])
+    expect(JSON.parse((await either(...change)).stdout)).toEqual({
+      ...{ ownerId: 'otto', ...stored, budgetTotal: null, budgetPerDay: null },
+    });
+  const held = await remote('submit', 'rows.csv', '--pipeline', 'odd', '--again', '--hold');
+  const [listed, table] = [await remote('owners', '--json'), await remote('owners', 'list', '-n', '1')];
+  expect(listed.stdout).toBe((await direct('owners', '--json')).stdout);
+  expect(table.stdout).toBe((await direct('owners', 'list', '-n', '1')).stdout);
+  expect(table.stdout.trim().split('\n')).toHaveLength(2);
+  const owners = JSON.parse(listed.stdout) as Record<string, unknown>[];
+  expect(owners).toContainEqual(expect.objectContaining({ ownerId: 'otto', ...stored, openJobs: 0 }));
+  expect(owners).toContainEqual(
+    expect.objectContaining({ ownerId: 'local', openJobs: 1, runningJobs: 0, itemsWaiting: 20 }),
+  );
+  expect((await remote('owners', 'set', 'otto')).stderr).toContain('[OWNER_INVALID]');
+  expect((await remote('jobs', 'cancel', held.stdout.trim(), '--yes')).code).toBe(0);
+});
+
 test('budgets and cancelled jobs are the same through a server and on its database', async () => {
   const { remote, direct } = await start();
   const budget = { ownerId: 'anna', budget: { total: null, perDay: 20 } };

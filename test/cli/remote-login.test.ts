@@ -179,7 +179,9 @@ test('keys are listed, created and revoked', async () => {
   expect(listed.stdout).toMatch(/0123456789abcdef +n +alice +read +2026-01-02 +2026-01-02 +never +valid/);
   const created = await rowmill(['keys', 'create', 'ci', '--scopes', 'read,write', '--days', 'none', ...api]);
   expect(created).toMatchObject({ code: 0, stdout: `${KEY}\n` });
-  const revoked = await rowmill(['keys', 'revoke', made.keyId, ...api]);
+  const refused = await rowmill(['keys', 'revoke', made.keyId, ...api]);
+  expect(refused.stderr).toContain('[NOT_CONFIRMED]');
+  const revoked = await rowmill(['keys', 'revoke', made.keyId, '--yes', ...api]);
   expect(revoked.stdout).toBe(`Key ${made.keyId} is revoked\n`);
   expect(server.asked.map(({ name, body, query }) => [name, name === 'listKeys' ? query : body])).toEqual([
     ['listKeys', { all: true, limit: 1000 }],

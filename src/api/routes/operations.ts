@@ -23,6 +23,7 @@ import { cutPage } from '../answers/cut-page.ts';
 import { describePipeline } from '../jobs/describe-pipeline.ts';
 import { sourcesFor } from '../files/find-source.ts';
 import { getResourceHistory } from '../operations/get-resource-history.ts';
+import { showOwner } from '../operations/show-owner.ts';
 import { showWorker } from '../operations/show-worker.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { openApiDocument } from '../documents/openapi.ts';
@@ -60,16 +61,9 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     });
     return { override: { ...override } };
   },
-  listOwners: async ({ query, engine }) => {
-    const owners = await listOwners(engine.db, query.limit);
-    return {
-      items: owners.map(({ jobs, leased, running: _, waiting: __, ...owner }) => ({
-        ...owner,
-        openJobs: jobs,
-        itemsInFlight: leased,
-      })),
-    };
-  },
+  listOwners: async ({ query, engine }) => ({
+    items: (await listOwners(engine.db, query.limit)).map(showOwner),
+  }),
   changeOwner: async ({ params, body, engine }, { notifier }) => {
     const { budgetTotal: total, budgetPerDay: perDay, ...change } = body;
     const { ownerId } = params;

@@ -1,5 +1,7 @@
 // rowmill keys and rowmill open: commands that need a server.
 import type { Scope } from '../../contract/scopes.ts';
+import { confirm, type ConfirmOptions } from '../confirm.ts';
+import { printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import { clientPort } from '../remote/client-port.ts';
 import { withServer } from '../remote/with-server.ts';
@@ -57,8 +59,13 @@ export async function createKeyOf(name: string, options: NewKeyOptions): Promise
   });
 }
 
-export async function revokeKeyOf(keyId: string, options: KeysOptions): Promise<number> {
+export async function revokeKeyOf(keyId: string, options: KeysOptions & ConfirmOptions): Promise<number> {
   return withServer(options, 'keys', async (client) => {
+    await confirm(
+      `Revoke key ${printable(keyId)}?`,
+      'Programs that use it are refused from now on. A revoked key cannot be restored.',
+      options,
+    );
     await client.revokeKey({ keyId });
     console.log(options.json ? JSON.stringify({ keyId, revoked: true }) : `Key ${keyId} is revoked`);
     return 0;

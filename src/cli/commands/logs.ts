@@ -17,7 +17,7 @@ import type { JobPort, ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { noSuchRow } from '../try/choose-row.ts';
-import { fetchLine } from '../try/trace-lines.ts';
+import { fetchLine, stackLines } from '../try/trace-lines.ts';
 
 export interface LogsOptions extends TargetOptions {
   follow?: boolean;
@@ -59,6 +59,7 @@ async function showRow(
     if (!json) for (const fetched of attempt.fetches) console.log(fetchLine(fetched));
     const thrown = thrownLine(attempt);
     if (!json && thrown !== null) console.log(thrown);
+    if (!json && attempt.thrown) for (const line of stackLines(attempt.thrown)) console.log(line);
   }
   if (!json && attempts.length === 0) console.log(`Row ${row} has no attempt that is stored`);
   return EXIT.ok;

@@ -1,7 +1,7 @@
 // Commands for servers: sign in, API keys, the web page.
 import type { Command } from 'commander';
 import { commaSeparated, wholeNumber, wholeNumberOrNone } from '../argument-values.ts';
-import { ending, withApi } from './command-parts.ts';
+import { ending, withApi, withYes } from './command-parts.ts';
 
 export function defineAccountCommands(program: Command): void {
   program
@@ -53,8 +53,7 @@ export function defineAccountCommands(program: Command): void {
       ),
     );
 
-  keys
-    .command('revoke <key>')
+  withYes(keys.command('revoke <key>'))
     .description('Revoke an API key immediately')
     .action(
       ending(async (key: string, _, revoke: Command) =>

@@ -71,8 +71,7 @@ export function defineOperatingCommands(program: Command): void {
     'JSON output',
   );
 
-  owners
-    .command('list', { isDefault: true })
+  withApi(owners.command('list', { isDefault: true }))
     .description('Show owners with open jobs, their weights and limits')
     .option('-n, --limit <n>', 'Maximum number of owners', wholeNumber, 1000)
     .action(
@@ -81,8 +80,7 @@ export function defineOperatingCommands(program: Command): void {
       ),
     );
 
-  owners
-    .command('set <owner>')
+  withApi(owners.command('set <owner>'))
     .description('Change the weight, limits, retention and budgets of an owner')
     .option('--weight <n>', 'Shares of busy workers, from 1 to 1000', wholeNumber)
     .option('--max-jobs <n|none>', 'Maximum running jobs', wholeNumberOrNone)
@@ -132,7 +130,7 @@ export function defineOperatingCommands(program: Command): void {
     .option('-n, --limit <n>', 'Maximum number of entries', wholeNumber, 50)
     .action(
       ending(async (subject: string | undefined, options) =>
-        (await import('../commands/owners.ts')).showAudit(subject, options),
+        (await import('../commands/audit.ts')).showAudit(subject, options),
       ),
     );
 

@@ -24,6 +24,7 @@ import { gatherComparison } from './gather-comparison.ts';
 import {
   ANY_ATTEMPTS,
   type JobPort,
+  type OwnerSettings,
   type PortExportRequest,
   type ShownErrors,
   type SubmitRequest,
@@ -37,6 +38,7 @@ import {
 } from './job-port.ts';
 
 const MAX_PAGE = 200;
+const MAX_OWNERS = 1000;
 const MAX_ROWS = 100_000;
 const REFRESH_MS = 500;
 /** Refreshes between two requests for details that events do not contain. */
@@ -120,13 +122,9 @@ export function clientPort(client: Client, description: string): JobPort {
       return items.map(toShownWorker);
     },
     database: async () => null,
-    async ownerBudget(ownerId, { total: budgetTotal, perDay: budgetPerDay }) {
-      if (budgetTotal !== undefined || budgetPerDay !== undefined)
-        await client.changeOwner({ ownerId, budgetTotal, budgetPerDay });
-      for await (const owner of client.pages('listOwners', {}))
-        if (owner.ownerId === ownerId)
-          return { total: owner.budgetTotal ?? null, perDay: owner.budgetPerDay ?? null };
-      return { total: null, perDay: null };
+    owners: (limit) => firstOf(client.pages('listOwners', { limit: Math.min(limit, MAX_OWNERS) }), limit),
+    async setOwner(ownerId, change) {
+      return (await client.changeOwner({ ownerId, ...change })) as OwnerSettings;
     },
     async resources({ name, limit }) {
       return (await client.listResources({ name, limit: Math.min(limit, 1000) })).items as never;

@@ -5,6 +5,7 @@ import { showTrace } from '../../api/items/show-trace.ts';
 import { compareRunsOf } from '../../api/jobs/compare-runs.ts';
 import { showErrorGroup } from '../../api/jobs/show-error-group.ts';
 import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
+import { showOwner } from '../../api/operations/show-owner.ts';
 import { showWorker } from '../../api/operations/show-worker.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
@@ -28,7 +29,6 @@ import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
 import { readJobParams } from '../../store/views/jobs/read-job-params.ts';
-import { listOwners } from '../../store/views/limits/list-owners.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
@@ -144,13 +144,18 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       ]);
       return { open, maxConnections, oldestTransactionMs: oldest?.ageMs ?? null };
     },
-    async ownerBudget(ownerId, change) {
-      if (Object.keys(change).length > 0)
-        return rowmill.setOwnerBudget(ownerId, change, { actor: currentAccount() });
-      const found = (await listOwners(db, Number.MAX_SAFE_INTEGER)).find(
-        (owner) => owner.ownerId === ownerId,
-      );
-      return { total: found?.budgetTotal ?? null, perDay: found?.budgetPerDay ?? null };
+    owners: async (limit) => (await rowmill.owners(limit)).map(showOwner),
+    async setOwner(ownerId, { budgetTotal: total, budgetPerDay: perDay, ...limits }) {
+      const by = { actor: currentAccount() };
+      const change = { ...(total !== undefined && { total }), ...(perDay !== undefined && { perDay }) };
+      const hasBudget = Object.keys(change).length > 0;
+      // First the budgets, which can be refused.
+      const budget = hasBudget ? await rowmill.setOwnerBudget(ownerId, change, by) : null;
+      return {
+        ...(!(hasBudget && Object.keys(limits).length === 0) &&
+          (await rowmill.setOwner(ownerId, limits, by))),
+        ...(budget && { budgetTotal: budget.total, budgetPerDay: budget.perDay }),
+      };
     },
     resources: ({ name, limit }) => rowmill.resources({ ...(name !== undefined && { name }), limit }),
     setResource: (name, change, key) =>

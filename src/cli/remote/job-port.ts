@@ -8,7 +8,7 @@ import type { comparedRow } from '../../contract/runs.ts';
 import type { itemTrace } from '../../contract/traces.ts';
 import type { job, summary } from '../../contract/jobs.ts';
 import type { jobLogLine } from '../../contract/logs.ts';
-import type { worker } from '../../contract/operations.ts';
+import type { owner, worker } from '../../contract/operations.ts';
 import type { Routes } from '../../contract/routes.ts';
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { CsvDelimiter, OutputFormat } from '../../core/files/output-format.ts';
@@ -17,11 +17,11 @@ import type { RowChange } from '../../core/jobs/run-comparison.ts';
 import type { JobState } from '../../core/jobs/job-state.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import type { ResourceStatus } from '../../core/limits/resource-status.ts';
-import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import type { SubmitFileOptions } from '../../ingest/submit-file.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
 import type { OverrideChange } from '../../store/commands/limits/override-resource.ts';
+import type { OwnerChange } from '../../store/commands/limits/set-owner.ts';
 
 type Job = z.infer<typeof job>;
 
@@ -137,6 +137,12 @@ export interface ShownErrors {
 }
 export type ShownItem = Pick<z.infer<typeof item>, (typeof ITEM_KEYS)[number]>;
 export type ShownSummary = z.infer<typeof summary>;
+export type ShownOwner = z.infer<typeof owner>;
+/** Weight, limits, retention and budgets. Null for no limit. */
+export interface OwnerSettings extends OwnerChange {
+  budgetTotal?: number | null;
+  budgetPerDay?: number | null;
+}
 export type ShownWorker = Pick<z.infer<typeof worker>, (typeof WORKER_KEYS)[number]>;
 
 // Extra fields of a server are dropped and the order is fixed, so that programs get the same text from both.
@@ -290,8 +296,10 @@ export interface JobPort {
   workers(): Promise<ShownWorker[]>;
   /** Null over a server, which does not show it. */
   database(): Promise<DatabaseLoad | null>;
-  /** Changes what is given, and returns the budgets; null for no limit. */
-  ownerBudget(ownerId: string, change: OwnerBudget): Promise<{ total: number | null; perDay: number | null }>;
+  /** Owners with open jobs or settings. */
+  owners(limit: number): Promise<ShownOwner[]>;
+  /** Changes what is given, and returns it with the values that are stored with it. */
+  setOwner(ownerId: string, change: OwnerSettings): Promise<OwnerSettings>;
   resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;
   setResource(name: string, change: OverrideChange, key: string | undefined): Promise<ResourceOverride>;
 }

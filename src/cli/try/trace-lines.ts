@@ -55,7 +55,7 @@ export function* endLines(call: TracedCall, costUnit: string | null, once: boole
   }
   yield `  ${call.errorClass === 'not_found' ? 'not found' : 'failed'} after ${took}`;
   yield `  ${call.errorClass}: ${printable(call.error ?? '')}`;
-  if (call.thrown) yield* thrownLines(call.thrown);
+  if (call.thrown) yield* stackLines(call.thrown);
   yield `  ${nextStep(call, once)}`;
 }
 
@@ -75,7 +75,7 @@ function* gainLines({ emitted, emittedLeftOut, counted }: TracedCall): Generator
 }
 
 /** The stack without the frames of Node and of Rowmill. */
-function* thrownLines({ name, causes, stack }: ThrownError): Generator<string> {
+export function* stackLines({ name, causes, stack }: Omit<ThrownError, 'message'>): Generator<string> {
   if (name !== null && name !== 'Error') yield `    ${printable(name)}`;
   for (const frame of userFrames(stack)) yield `    ${printable(frame)}`;
   for (const cause of causes) {
