@@ -84,6 +84,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
           counts={{
             fixed: diff.fixed,
             newlyFailed: diff.newlyFailed,
+            newlyNotFound: diff.newlyNotFound,
             changed: diff.otherResult,
             same: diff.unchanged - diff.otherResult,
             added: diff.added,

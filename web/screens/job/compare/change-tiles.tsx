@@ -13,7 +13,7 @@ export interface ChangeTilesProps {
 
 export function ChangeTiles({ counts, shown, onShow }: ChangeTilesProps) {
   return (
-    <div className="grid grid-cols-2 gap-2 sm:grid-cols-5">
+    <div className="grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-6">
       {CHANGE_ORDER.map((change) => {
         const count = counts[change];
         const { word, tone } = CHANGES[change];
