@@ -138,7 +138,16 @@ test('the work of today is that of the jobs, and of the database, before and aft
   expect((await reader.read('getOverview')).today).toMatchObject({ jobs: 3, ...inDatabase, costs });
   for (const { jobId } of shown) await foldLedgerOf(database.context().db, jobId, 0);
   expect((await reader.read('getOverview')).today).toMatchObject({ jobs: 3, ...inDatabase, costs });
+  expect((await reader.read('getStats')).costsToday).toEqual(costs);
   const all = await reader.read('getOverview', {}, { all: true });
+  expect(all.today.costs).toEqual([
+    { costUnit: 'EUR', cost: 7 },
+    { costUnit: 'tokens', cost: 800 },
+  ]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics.match(/^rowmill_cost_today.*$/gm)).toEqual(
+    all.today.costs.map(({ costUnit, cost }) => `rowmill_cost_today{unit="${costUnit}"} ${cost}`),
+  );
   expect(all.today).toMatchObject({ jobs: 4, rows: inDatabase!.rows + 5 });
 });
 
