@@ -1,7 +1,7 @@
 // rowmill owners and rowmill audit: shares and limits of owners, and the log of who changed what (docs/fairness.md).
 
 import { describeKeepDays } from '../../core/jobs/retention.ts';
-import { amount } from '../../core/limits/budget-control.ts';
+import { formatCost } from '../../core/limits/format-cost.ts';
 import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import type { OwnerChange, OwnerLimits } from '../../store/commands/limits/set-owner.ts';
@@ -121,7 +121,7 @@ function describeLimits(limits: OwnerLimits | null): string[] {
 
 function describeSpendable(budget: { perDay: number | null; total: number | null } | null): string[] {
   if (budget === null) return [];
-  const shown = (value: number | null): string => (value === null ? 'none' : amount(value));
+  const shown = (value: number | null): string => (value === null ? 'none' : formatCost(value));
   return [`budget ${shown(budget.total)}`, `budget per day ${shown(budget.perDay)}`];
 }
 
