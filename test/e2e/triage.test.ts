@@ -283,6 +283,16 @@ test('a row tells its story, is copied as a fixture and walked among its matches
   await page.getByRole('button', { name: 'Previous matching row' }).click();
   await drawer.waitFor();
 
+  // Sorted by country, Spain first: rows 3 and 7, then the others in the order of the file.
+  await page.goto(`${api.url}/jobs/${jobId}?sort=-input:country&row=6`);
+  await page.getByRole('dialog', { name: /^Row 7/ }).waitFor();
+  await page.getByRole('button', { name: 'Next row', exact: true }).click();
+  await page.getByRole('dialog', { name: /^Row 1/ }).waitFor();
+  await page.getByRole('button', { name: 'Previous row', exact: true }).click();
+  await page.getByRole('dialog', { name: /^Row 7/ }).waitFor();
+  await page.getByRole('button', { name: 'Previous row', exact: true }).click();
+  await drawer.waitFor();
+
   await drawer.getByRole('button', { name: 'Edit & rerun' }).click();
   await drawer.getByLabel('country').fill('ES');
   await drawer.getByRole('button', { name: 'Save and rerun' }).click();
