@@ -10,6 +10,7 @@ const jobWith = (given: object): ShownJob =>
   ({
     jobId: 'j',
     ownerId: 'anna',
+    costUnit: 'EUR',
     state: 'PAUSED',
     pausedBecause: null,
     itemCount: 20,
@@ -39,7 +40,7 @@ test('a job that a person paused, or a test run holds, resumes without other com
 });
 
 test.each([
-  ['its own', 'job', 'budget of 4 reached: 4 spent', [[...resume, '--budget', '10']]],
+  ['its own', 'job', 'budget of €4.00 reached: €4.00 spent', [[...resume, '--budget', '10']]],
   [
     "its owner's",
     'owner',
@@ -63,7 +64,7 @@ test.each([
 );
 
 test('raises a budget that is too small for the next call, but not one that was raised or is of another day', () => {
-  const pausedBecause = 'budget of 4 reached: 3.9 spent; the next call is estimated at 0.5';
+  const pausedBecause = 'budget of €4.00 reached: €3.90 spent; the next call is estimated at €0.50';
   const short = budget('job', { spent: 3.9 });
   expect(reachedBudget(jobWith({ pausedBecause, budgets: [short] }))).toBe(short);
   expect(isUsedUp(short)).toBe(false);

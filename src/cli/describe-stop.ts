@@ -1,5 +1,5 @@
 // Explains why a followed job stopped, and which command continues it.
-import { amount, budgetName, isUsedUp } from '../core/limits/budget-control.ts';
+import { budgetReached, isUsedUp } from '../core/limits/budget-control.ts';
 import { raiseBudget } from '../core/limits/raise-budget.ts';
 import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
 import { printedCommand } from './printed-command.ts';
@@ -41,22 +41,21 @@ export function commandsToContinue(
 ): string[][] {
   const reached = reachedBudget(job);
   if (reached === null || (reached.scope !== 'job' && over === 'api')) return [[...resume]];
-  const raised = amount(raisedBudget(job, reached));
+  const raised = String(raisedBudget(job, reached));
   if (reached.scope === 'job') return [[...resume, '--budget', raised]];
   const option = reached.scope === 'day' ? '--budget-per-day' : '--budget';
   return [['owners', 'set', job.ownerId, option, raised], [...resume]];
 }
 
 /** The budget that paused the job and is still used up; null if a person paused it or the budget was raised since. */
-export function reachedBudget({ state, pausedBecause, budgets, ownerId }: ShownJob): BudgetStatus | null {
+export function reachedBudget(job: ShownJob): BudgetStatus | null {
+  const { state, pausedBecause, budgets, ownerId, costUnit } = job;
   if (state !== 'PAUSED' || pausedBecause === null) return null;
   const all = budgets as unknown as BudgetStatus[];
-  const named = all.find((each) => pausedBecause.startsWith(sentenceStart(each, ownerId)));
+  const named = all.find(({ scope, max }) =>
+    pausedBecause.startsWith(budgetReached({ scope, ownerId, costUnit }, max)),
+  );
   return all.find(isUsedUp) ?? (named && named.spent > 0 ? named : null);
-}
-
-function sentenceStart({ scope, max }: BudgetStatus, ownerId: string): string {
-  return `${budgetName(scope, ownerId)} of ${amount(max)} reached`;
 }
 
 function raisedBudget({ counts, cost }: ShownJob, { max, spent, lost }: BudgetStatus): number {

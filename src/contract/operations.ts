@@ -333,7 +333,8 @@ export const operationRoutes = defineRoutes({
         processing: z.number(),
         endedLastMinute: z.number(),
         failedLastMinute: z.number(),
-        costToday: z.number(),
+        /** Cost since midnight UTC, one amount per unit. */
+        costsToday: z.array(z.object({ costUnit: z.string().nullable(), cost: z.number() })),
         workersAlive: z.number(),
       }),
     },

@@ -31,7 +31,10 @@ const comparedResult = z.object({
 export const comparedRow = z
   .object({
     seq: z.number(),
-    /** `changed`: the same success or failure with another status, result or error. */
+    /**
+     * `fixed`: succeeds, and did not before. `newlyFailed`: ERROR now; `newlyNotFound`: NOT_FOUND now. `changed`: another
+     * status, result or error, and none of these.
+     */
     change: z.enum(ROW_CHANGES),
     /** Null: the row was added after the first of the two runs. */
     before: comparedResult.nullable(),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   definePipeline,
   fail,
+  notFound,
   openRowmill,
   type Rowmill,
   type RowmillWorker,
@@ -35,11 +36,33 @@ const pipeline = definePipeline({
   ],
 });
 
+/** Verdicts of a row in run 1 and 2. */
+const VERDICTS = [
+  ['done', 'not found'],
+  ['failed', 'not found'],
+  ['not found', 'not found'],
+  ['not found', 'failed'],
+  ['not found', 'done'],
+  ['done', 'failed'],
+] as const;
+const verdicts = definePipeline({
+  name: 'verdicts',
+  phases: [
+    {
+      name: 'look',
+      run: ({ n }) => {
+        const verdict = VERDICTS[Number(n)]![version - 1];
+        return verdict === 'failed' ? fail('no answer') : verdict === 'not found' ? notFound() : { n };
+      },
+    },
+  ],
+});
+
 let rowmill: Rowmill;
 let worker: RowmillWorker;
 beforeAll(async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
-  worker = await rowmill.startWorker([pipeline]);
+  worker = await rowmill.startWorker([pipeline, verdicts]);
 });
 afterAll(async () => {
   await worker.stop();
@@ -94,7 +117,7 @@ test('rows are listed by kind of change, with the cells that differ and their co
   expect(bySeq.has(4)).toBe(false);
   expect(body.costUnit).toBe('EUR');
   expect(body.totals).toMatchObject({
-    rows: { fixed: 4, newlyFailed: 4, changed: 8, added: 1, same: 4 },
+    rows: { fixed: 4, newlyFailed: 4, newlyNotFound: 0, changed: 8, added: 1, same: 4 },
     costBefore: 20,
     costAfter: 42,
     upToSeq: 21,
@@ -104,6 +127,46 @@ test('rows are listed by kind of change, with the cells that differ and their co
   // The same numbers as in the summary of the run.
   const summary = await rowmill.summary(jobId);
   expect(summary!.diff).toMatchObject({ fixed: 4, newlyFailed: 4, unchanged: 12, otherResult: 8, added: 1 });
+});
+
+test('newly failed rows ended in ERROR, and rows that are not found are apart, in every view', async () => {
+  const { url } = await startTestApi(database.url);
+  version = 1;
+  const jobId = await rowmill.submit(
+    verdicts,
+    VERDICTS.map((_, n) => ({ n })),
+  );
+  await rowmill.whenFinished(jobId);
+  version = 2;
+  await rowmill.reprocess(jobId, { statuses: 'all', includePermanent: true });
+  await rowmill.whenFinished(jobId);
+  const counts = { fixed: 1, newlyFailed: 2, newlyNotFound: 2 };
+  const { body } = await send(url, 'GET', `/api/jobs/${jobId}/compare?change=newlyFailed,newlyNotFound`);
+  expect(body.totals.rows).toEqual({ ...counts, changed: 0, added: 0, same: 1 });
+  expect(
+    body.items.map(({ seq, change, after }: { seq: number; change: string; after: { status: string } }) => [
+      seq,
+      change,
+      after.status,
+    ]),
+  ).toEqual([
+    [0, 'newlyNotFound', 'NOT_FOUND'],
+    [1, 'newlyNotFound', 'NOT_FOUND'],
+    [3, 'newlyFailed', 'ERROR'],
+    [5, 'newlyFailed', 'ERROR'],
+  ]);
+  const diff = { reprocessed: 6, ...counts, unchanged: 1, otherResult: 0, added: 0 };
+  const diffs = async () => [
+    (await send(url, 'GET', `/api/jobs/${jobId}/summary`)).body.diff,
+    (await send(url, 'GET', `/api/jobs/${jobId}/generations`)).body.items[0].diff,
+  ];
+  expect(await diffs()).toMatchObject([diff, diff]);
+  // Sums as an earlier version stored them.
+  await database.query(
+    `update summaries set diff = diff - 'newlyNotFound' || '{"newlyFailed": 4}' where job_id = $1 and generation = 2`,
+    [jobId],
+  );
+  expect(await diffs()).toMatchObject([diff, diff]);
 });
 
 test('pages have no gaps and no repetitions, for one kind or for all', async () => {
@@ -138,10 +201,24 @@ test('runs that are not next to each other are compared by their newest results'
     (await send(url, 'GET', `/api/jobs/${jobId}/compare?from=${from}&to=${to}`)).body;
   // Rows 0 and 1 are as they were in run 1 again; other rows have the result of run 2.
   const all = await compare(1, 3);
-  expect(all.totals.rows).toEqual({ fixed: 3, newlyFailed: 3, changed: 8, added: 1, same: 6 });
+  expect(all.totals.rows).toEqual({
+    fixed: 3,
+    newlyFailed: 3,
+    newlyNotFound: 0,
+    changed: 8,
+    added: 1,
+    same: 6,
+  });
   expect(all.items[0]).toMatchObject({ seq: 2, after: { generation: 2 } });
   const last = await compare(2, 3);
-  expect(last.totals.rows).toEqual({ fixed: 1, newlyFailed: 1, changed: 0, added: 0, same: 0 });
+  expect(last.totals.rows).toEqual({
+    fixed: 1,
+    newlyFailed: 1,
+    newlyNotFound: 0,
+    changed: 0,
+    added: 0,
+    same: 0,
+  });
 });
 
 test('refuses runs that do not exist or are in the wrong order', async () => {

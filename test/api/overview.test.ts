@@ -2,6 +2,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { JOB_NEEDS } from '../../src/core/jobs/job-need.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
+import { reportStuckJobs } from '../../src/engine/services/stuck-watch.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { apiReader } from '../support/api-reader.ts';
@@ -64,6 +65,9 @@ beforeAll(async () => {
      where job_id = $1`,
     [jobs.stuck],
   );
+  await database.query(`update job_events set at = now() - interval '1 hour' where job_id = $1`, [
+    jobs.stuck,
+  ]);
   await database.query(`update jobs set state = 'FAILED', finished_at = now() where job_id = $1`, [
     jobs.failed,
   ]);
@@ -72,8 +76,10 @@ beforeAll(async () => {
     [jobs.oldFailed],
   );
   await database.query(
-    `insert into workers (worker_id, name, version, pipelines, heartbeat_at) values (gen_random_uuid(), 'w', '1', '{slow}', now() + interval '1 hour')`,
+    `insert into workers (worker_id, name, version, pipelines, started_at, heartbeat_at)
+     values (gen_random_uuid(), 'w', '1', '{slow}', now() - interval '1 hour', now() + interval '1 hour')`,
   );
+  await reportStuckJobs(context);
   return () => rowmill.close();
 });
 
@@ -86,6 +92,26 @@ test('each number of the overview is the length of the list that it leads to', a
     const { items } = await reader.read('listJobs', {}, { needs: need });
     expect([need, items.map(({ jobId }) => jobId)]).toEqual([need, [jobs[need]]]);
   }
+});
+
+test('a job is stuck on the overview while its alert holds, by the same setting', async () => {
+  // The server's own watch marks nothing within a day.
+  const { url } = await startTestApi(database.url, { settings: { jobStuckMs: 86_400_000 } });
+  const reader = apiReader(url);
+  const shown = async () => (await reader.read('getOverview')).needs.stuck;
+  const change = (text: string) => database.query(`update jobs set ${text} where job_id = $1`, [jobs.stuck]);
+  await change('stuck_since = null');
+  expect([await reportStuckJobs(database.context({ jobStuckMs: 7_200_000 })), await shown()]).toEqual([0, 0]);
+  expect([await reportStuckJobs(database.context({ jobStuckMs: 1_800_000 })), await shown()]).toEqual([1, 1]);
+  const settle = () => database.query('delete from ledger where job_id = $1', [jobs.stuck]).then(() => {});
+  stopAfterTest(settle);
+  await database.query(
+    `insert into ledger (job_id, entry_id, generation, phase, advanced) values ($1, gen_random_uuid(), 1, 0, 1)`,
+    [jobs.stuck],
+  );
+  expect([await reportStuckJobs(database.context()), await shown()]).toEqual([0, 0]);
+  await settle();
+  expect(await shown()).toBe(1);
 });
 
 test('the work of today is that of the jobs, and of the database, before and after the ledger is folded', async () => {
@@ -112,7 +138,16 @@ test('the work of today is that of the jobs, and of the database, before and aft
   expect((await reader.read('getOverview')).today).toMatchObject({ jobs: 3, ...inDatabase, costs });
   for (const { jobId } of shown) await foldLedgerOf(database.context().db, jobId, 0);
   expect((await reader.read('getOverview')).today).toMatchObject({ jobs: 3, ...inDatabase, costs });
+  expect((await reader.read('getStats')).costsToday).toEqual(costs);
   const all = await reader.read('getOverview', {}, { all: true });
+  expect(all.today.costs).toEqual([
+    { costUnit: 'EUR', cost: 7 },
+    { costUnit: 'tokens', cost: 800 },
+  ]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics.match(/^rowmill_cost_today.*$/gm)).toEqual(
+    all.today.costs.map(({ costUnit, cost }) => `rowmill_cost_today{unit="${costUnit}"} ${cost}`),
+  );
   expect(all.today).toMatchObject({ jobs: 4, rows: inDatabase!.rows + 5 });
 });
 

@@ -33,7 +33,7 @@ const printed = (stderr: string): string[][] =>
   );
 
 test('a job that reaches its budget exits with code 4 and prints a command that finishes it', async () => {
-  const sentence = 'budget of 4 reached: 4 spent';
+  const sentence = 'budget of €4.00 reached: €4.00 spent';
   const given = ['run', 'pipeline.ts', 'rows.csv', '--again', '--out', 'all results.csv'];
   const first = await rowmill(...given, '--budget', '4');
   expect(first.code).toBe(4);
@@ -71,13 +71,13 @@ test('resume refuses a job without budget, and notes that no worker is running',
   );
   const jobId = idIn(first.stderr);
   const { stdout } = await rowmill('status', jobId);
-  expect(stdout).toContain('  Paused: budget of 4 reached: 4 spent');
+  expect(stdout).toContain('  Paused: budget of €4.00 reached: €4.00 spent');
   expect(stdout).toContain('  Cost: €4.00');
   expect(stdout).toContain('  Budget of the job: €4.00, €4.00 spent');
   expect(stdout).toContain('  Budget per row: €1.00');
   const refused = await rowmill('run', 'pipeline.ts', '--resume', jobId);
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain(`cannot resume job ${jobId}: budget of 4 reached`);
+  expect(refused.stderr).toContain(`cannot resume job ${jobId}: budget of €4.00 reached`);
   expect(refused.stderr).toContain(
     `Raise the budget: rowmill run pipeline.ts --resume ${jobId} --budget 10\n`,
   );

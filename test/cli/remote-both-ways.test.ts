@@ -122,7 +122,9 @@ test('comparisons and exports are the same through a server and on its database'
     totals: { rows: { same: 4 } },
     more: true,
   });
-  expect(table.stdout).toContain('Run 1 and run 2: 0 fixed, 0 newly failed, 0 changed, 0 added, 4 same');
+  expect(table.stdout).toContain(
+    'Run 1 and run 2: 0 fixed, 0 newly failed, 0 newly not found, 0 changed, 0 added, 4 same',
+  );
   expect(table.stdout).toMatch(/^ *5 +same$/m);
   expect(table.stderr).toContain('First 2 rows. Use --limit to see more');
 

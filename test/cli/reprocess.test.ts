@@ -45,7 +45,7 @@ test('reruns failed rows, then a corrected one, and status shows what changed', 
   expect(opened.stdout).toContain('run 2: 2 rows waiting to rerun');
   expect(opened.stdout).toContain(`rowmill run '<module of shop>' --resume ${jobId}`);
   const ran = await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
-  expect(ran.stderr).toContain('Rerun of 2 rows: 2 fixed, 0 newly failed, 0 unchanged');
+  expect(ran.stderr).toContain('Rerun of 2 rows: 2 fixed, 0 newly failed, 0 newly not found, 0 unchanged');
 
   const nothing = await rowmill('reprocess', jobId);
   expect(nothing.code).toBe(1);

@@ -283,6 +283,16 @@ test('a row tells its story, is copied as a fixture and walked among its matches
   await page.getByRole('button', { name: 'Previous matching row' }).click();
   await drawer.waitFor();
 
+  // Sorted by country, Spain first: rows 3 and 7, then the others in the order of the file.
+  await page.goto(`${api.url}/jobs/${jobId}?sort=-input:country&row=6`);
+  await page.getByRole('dialog', { name: /^Row 7/ }).waitFor();
+  await page.getByRole('button', { name: 'Next row', exact: true }).click();
+  await page.getByRole('dialog', { name: /^Row 1/ }).waitFor();
+  await page.getByRole('button', { name: 'Previous row', exact: true }).click();
+  await page.getByRole('dialog', { name: /^Row 7/ }).waitFor();
+  await page.getByRole('button', { name: 'Previous row', exact: true }).click();
+  await drawer.waitFor();
+
   await drawer.getByRole('button', { name: 'Edit & rerun' }).click();
   await drawer.getByLabel('country').fill('ES');
   await drawer.getByRole('button', { name: 'Save and rerun' }).click();
@@ -313,7 +323,7 @@ test('two runs are compared cell by cell, and every number shows its rows', asyn
   await rowmill.whenFinished(jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=generations`);
-  await page.getByRole('button', { name: '1 Different result' }).click();
+  await page.getByRole('link', { name: '1 Different result' }).click();
   const table = page.getByRole('region', { name: 'Compared rows' });
   await table.getByRole('link', { name: 'row 4' }).waitFor();
   await table.getByRole('cell', { name: 'found', exact: true }).waitFor();
@@ -323,9 +333,11 @@ test('two runs are compared cell by cell, and every number shows its rows', asyn
   await expectAccessible(page);
 
   const comparison = page.getByRole('region', { name: 'Run 1 and run 2' });
-  await comparison.getByRole('button', { name: '1 Newly failed' }).click();
+  const failed = comparison.getByRole('link', { name: '1 Newly failed' });
+  expect(await failed.getAttribute('href')).toContain('change=newlyFailed');
+  await failed.click();
   await table.getByText('unknown country Portugal').waitFor();
-  await comparison.getByRole('button', { name: '1 Newly failed' }).click();
+  await failed.click();
   await expect.poll(() => table.getByRole('link').allInnerTexts(), WAIT).toEqual(['row 3', 'row 4', 'row 5']);
   await expectAccessible(page);
   await table.getByRole('link', { name: 'row 3' }).click();

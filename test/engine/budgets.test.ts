@@ -39,15 +39,17 @@ let made = 0;
 
 interface Given {
   cost?: number | ((row: Row) => number);
+  costUnit?: string;
   run?: (row: Row, context: ItemContext<undefined>) => unknown;
   concurrency?: number;
   retry?: object;
 }
 
-function pipelineOf({ cost = 1, run, concurrency = 5, retry = {} }: Given = {}): Pipeline {
+function pipelineOf({ cost = 1, costUnit, run, concurrency = 5, retry = {} }: Given = {}): Pipeline {
   made += 1;
   return definePipeline({
     name: `paid-${made}`,
+    ...(costUnit !== undefined && { costUnit }),
     phases: [
       {
         name: 'call',
@@ -97,6 +99,7 @@ describe('a job that reaches its budget', () => {
     let calls = 0;
     const pipeline = pipelineOf({
       cost: 0.1,
+      costUnit: 'EUR',
       run: async () => {
         calls += 1;
         await waitMs(2);
@@ -107,9 +110,9 @@ describe('a job that reaches its budget', () => {
     const told: (string | null)[] = [];
     contextOf(rowmill).events.on('job.paused', ({ reason }) => told.push(reason));
     const jobId = await submit(pipeline, rows(100), { budget: { max: 5 } });
-    expect(await pausedReason(jobId)).toBe('budget of 5 reached: 5 spent');
+    expect(await pausedReason(jobId)).toBe('budget of €5.00 reached: €5.00 spent');
     // The event follows the commit.
-    await expect.poll(() => told).toEqual(['budget of 5 reached: 5 spent']);
+    await expect.poll(() => told).toEqual(['budget of €5.00 reached: €5.00 spent']);
     expect(calls).toBe(50);
     const progress = await rowmill.progress(jobId);
     expect(progress.cost).toBeCloseTo(5, 9);
@@ -118,10 +121,10 @@ describe('a job that reaches its budget', () => {
 
     await expect(rowmill.resume(jobId)).rejects.toMatchObject({
       code: 'BUDGET_USED_UP',
-      message: `cannot resume job ${jobId}: budget of 5 reached: 5 spent`,
+      message: `cannot resume job ${jobId}: budget of €5.00 reached: €5.00 spent`,
       hint: expect.stringContaining('`setBudget`'),
     });
-    expect(await pausedReason(jobId)).toBe('budget of 5 reached: 5 spent');
+    expect(await pausedReason(jobId)).toBe('budget of €5.00 reached: €5.00 spent');
     expect(calls).toBe(50);
 
     await rowmill.setBudget(jobId, { max: 20 }, { actor: 'tests' });
@@ -286,6 +289,7 @@ test("the costs of an item's attempts and phases add up, with and without a budg
 test('an item is not retried if the retry would exceed the budget per item', async () => {
   const pipeline = pipelineOf({
     cost: 0.4,
+    costUnit: 'EUR',
     retry: { throttled: { maxAttempts: 50, baseMs: 1, capMs: 1 } },
     run: (row, { cost }) => {
       if (row.n === 0) cost(0.1);
@@ -300,12 +304,12 @@ test('an item is not retried if the retry would exceed the budget per item', asy
     `select seq::int, attempt, error_class, error from results where job_id = $1 and status = 'ERROR' order by seq`,
     [jobId],
   );
-  const sentence = (spent: number) =>
-    `budget of 1 per item reached: ${spent} spent, the next call is estimated at 0.4; the last call failed with: not yet`;
+  const sentence = (spent: string) =>
+    `budget of €1.00 per item reached: ${spent} spent, the next call is estimated at €0.40; the last call failed with: not yet`;
   expect(failed).toEqual([
-    { seq: 0, attempt: 7, error_class: 'permanent', error: sentence(0.7) },
-    { seq: 1, attempt: 2, error_class: 'permanent', error: sentence(0.8) },
-    { seq: 2, attempt: 2, error_class: 'permanent', error: sentence(0.8) },
+    { seq: 0, attempt: 7, error_class: 'permanent', error: sentence('€0.70') },
+    { seq: 1, attempt: 2, error_class: 'permanent', error: sentence('€0.80') },
+    { seq: 2, attempt: 2, error_class: 'permanent', error: sentence('€0.80') },
   ]);
   expect(cost).toBeCloseTo(0.7 + 0.8 * 2 + 0.4 * 2, 9);
   await expectTruth(jobId);

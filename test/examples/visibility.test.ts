@@ -144,7 +144,7 @@ describe('the visibility example', () => {
     await expect.poll(async () => (await rowmill.job(jobId)).state, { timeout: PATIENCE_MS }).toBe('PAUSED');
     const { pausedBecause } = await rowmill.job(jobId);
     expect(pausedBecause).toMatch(
-      /^budget of 2500 reached: \d+ spent; the next call is estimated at 1[25]0$/,
+      /^budget of 2,500 reached: [\d,]+ spent; the next call is estimated at 1[25]0$/,
     );
     await expect
       .poll(async () => (await rowmill.progress(jobId)).cost, { timeout: PATIENCE_MS })

@@ -81,6 +81,7 @@ export interface ModelSummary {
     reprocessed: number;
     fixed: number;
     newlyFailed: number;
+    newlyNotFound: number;
     unchanged: number;
     otherResult: number;
     added: number;
@@ -406,7 +407,15 @@ function summaryOf({ items, generation }: Model, state: ModelSummary['state']): 
   ) as Record<ItemStatus, number>;
   const summary: ModelSummary = { generation, state, total: items.length, counts, diff: null };
   if (generation === 1) return summary;
-  const diff = { reprocessed: 0, fixed: 0, newlyFailed: 0, unchanged: 0, otherResult: 0, added: 0 };
+  const diff = {
+    reprocessed: 0,
+    fixed: 0,
+    newlyFailed: 0,
+    newlyNotFound: 0,
+    unchanged: 0,
+    otherResult: 0,
+    added: 0,
+  };
   for (const { results } of items) {
     const [before, after] = [results.at(-2), results.at(-1)!];
     if (after.generation !== generation) continue;
@@ -415,11 +424,13 @@ function summaryOf({ items, generation }: Model, state: ModelSummary['state']): 
       continue;
     }
     diff.reprocessed += 1;
-    if (endedWell(before.status) !== endedWell(after.status))
-      diff[endedWell(after.status) ? 'fixed' : 'newlyFailed'] += 1;
+    const isOther = before.status !== after.status;
+    if (endedWell(after.status) && !endedWell(before.status)) diff.fixed += 1;
+    else if (isOther && after.status === 'ERROR') diff.newlyFailed += 1;
+    else if (isOther && after.status === 'NOT_FOUND') diff.newlyNotFound += 1;
     else {
       diff.unchanged += 1;
-      if (before.text !== after.text) diff.otherResult += 1;
+      if (isOther || before.text !== after.text) diff.otherResult += 1;
     }
   }
   return { ...summary, diff };

@@ -1,25 +1,24 @@
 // GET /api/overview: what runs, what needs a person, the work of today and the health of services.
 import type { overviewRoutes } from '../../contract/overview.ts';
 import { refusalOf } from '../../contract/permission.ts';
-import { USAGE_ROWS_MAX } from '../../contract/usage-range.ts';
 import { webhookRoutes } from '../../contract/webhooks.ts';
 import { JOB_NEEDS, type JobNeed } from '../../core/jobs/job-need.ts';
 import { FINISHED_STATES, JOB_STATES } from '../../core/jobs/job-state.ts';
 import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { controlOptions } from '../../engine/limits/sync-resources.ts';
-import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
+import { monotonicMs } from '../../platform/clock.ts';
 import { listFailingWebhooks } from '../../store/views/events/read-webhooks.ts';
 import { countJobNeeds } from '../../store/views/jobs/job-needs.ts';
 import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
 import { readLiveProgress } from '../../store/views/jobs/read-live-progress.ts';
-import { readUsage } from '../../store/views/jobs/read-usage.ts';
 import { listResources } from '../../store/views/limits/list-resources.ts';
 import type { ApiContext } from '../api-context.ts';
 import { listedJobs } from '../jobs/show-job.ts';
 import { progressTimes, showLiveProgress } from '../jobs/show-live-progress.ts';
 import { listedFor, seenBy } from '../requests/actor.ts';
 import type { Handler } from '../requests/handler.ts';
+import { usageToday } from './usage-today.ts';
 
 const RUNNING_SHOWN = 10;
 const LISTED_MAX = 1000;
@@ -33,21 +32,19 @@ export const getOverview: Handler<typeof overviewRoutes.getOverview> = async (
   const { reads } = context;
   const owners = listedFor(actor, query.all);
   const times = progressTimes(engine.settings);
-  const day = new Date(wallClockMs()).toISOString().slice(0, 10);
   const seesWebhooks = refusalOf(actor, webhookRoutes.listWebhooks) === null;
   const startedMs = monotonicMs();
   const counted = await countJobNeeds(reads, owners, JOB_NEEDS, times.silentMs);
   const databaseMs = Math.round(monotonicMs() - startedMs);
-  const [running, used, resources, workers, failingWebhooks] = await Promise.all([
+  const [running, today, resources, workers, failingWebhooks] = await Promise.all([
     runningJobs(context, owners),
-    readUsage(reads, { owners, pipeline: null, from: day, to: day, by: [], limit: USAGE_ROWS_MAX }),
+    usageToday(reads, owners),
     listResources(reads, null, LISTED_MAX, seenBy(actor)),
     listWorkers(reads, times.silentMs, LISTED_MAX),
     seesWebhooks ? listFailingWebhooks(reads, owners, WEBHOOKS_SHOWN) : [],
   ]);
   const needs = Object.fromEntries(JOB_NEEDS.map((need) => [need, 0])) as Record<JobNeed, number>;
   for (const { need, jobs } of counted) needs[need] = jobs;
-  const sum = (key: 'jobs' | 'rows' | 'failed'): number => used.reduce((total, each) => total + each[key], 0);
   const options = controlOptions(engine.settings);
   const pools = workers.filter(({ alive }) => alive).flatMap((worker) => worker.pools);
   const slotsBusy = pools.reduce((total, { busy }) => total + busy, 0);
@@ -60,10 +57,7 @@ export const getOverview: Handler<typeof overviewRoutes.getOverview> = async (
         stopped === null ? [] : [{ name, key, state, reason: stopped.reason }],
       ),
     failingWebhooks,
-    today: {
-      ...{ day, jobs: sum('jobs'), rows: sum('rows'), failed: sum('failed') },
-      costs: used.filter(({ cost }) => cost > 0).map(({ costUnit, cost }) => ({ costUnit, cost })),
-    },
+    today,
     services: {
       workersOnline: workers.filter(({ alive }) => alive).length,
       slotsBusy,

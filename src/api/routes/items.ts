@@ -38,6 +38,7 @@ export const itemHandlers: Handlers<
       items: generations.map((each) => ({
         ...each,
         selection: asJson(each.selection),
+        diff: each.diff && { ...each.diff },
         openedAt: each.openedAt.toISOString(),
         finishedAt: timeOrNull(each.finishedAt),
       })),

@@ -24,6 +24,7 @@ import { describePipeline } from '../jobs/describe-pipeline.ts';
 import { sourcesFor } from '../files/find-source.ts';
 import { getResourceHistory } from '../operations/get-resource-history.ts';
 import { showOwner } from '../operations/show-owner.ts';
+import { usageToday } from '../operations/usage-today.ts';
 import { showWorker } from '../operations/show-worker.ts';
 import type { Handlers } from '../requests/handler.ts';
 import { openApiDocument } from '../documents/openapi.ts';
@@ -94,8 +95,11 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       lastFlushAt: found.lastFlushAt?.toISOString() ?? null,
     };
   },
-  getStats: async ({ actor, query, engine }, { reads }) =>
-    readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),
+  getStats: async ({ actor, query, engine }, { reads }) => {
+    const owners = listedFor(actor, query.all);
+    const stats = await readStats(reads, owners, engine.settings.heartbeatMs * 3);
+    return { ...stats, costsToday: (await usageToday(reads, owners)).costs };
+  },
   getConfiguration: async ({ engine: { settings } }, { samples, reload }) => ({
     version: VERSION,
     authentication: settings.authentication === 'none' ? 'none' : 'password',

@@ -12,6 +12,7 @@ const MAX_CELL = 40;
 const WORDS: Record<RowChange, string> = {
   fixed: 'fixed',
   newlyFailed: 'newly failed',
+  newlyNotFound: 'newly not found',
   changed: 'changed',
   added: 'added',
   same: 'same',

@@ -1,6 +1,6 @@
 // rowmill owners: shares, limits and budgets of owners (docs/fairness.md).
 import { describeKeepDays } from '../../core/jobs/retention.ts';
-import { amount } from '../../core/limits/budget-control.ts';
+import { formatCost } from '../../core/limits/format-cost.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { OwnerSettings, ShownOwner } from '../remote/job-port.ts';
@@ -109,7 +109,7 @@ function describeLimits({ weight, maxRunningJobs, maxInFlight, keepDays }: Owner
 
 function describeBudgets({ budgetTotal, budgetPerDay }: OwnerSettings): string[] {
   if (budgetTotal === undefined || budgetPerDay === undefined) return [];
-  const shown = (value: number | null): string => (value === null ? 'none' : amount(value));
+  const shown = (value: number | null): string => (value === null ? 'none' : formatCost(value));
   return [`budget ${shown(budgetTotal)}`, `budget per day ${shown(budgetPerDay)}`];
 }
 

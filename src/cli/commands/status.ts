@@ -1,5 +1,6 @@
 // rowmill jobs show: shows one job in detail. Its former name `rowmill status` also lists recent jobs.
 import { formatCost } from '../../core/limits/format-cost.ts';
+import { unitOfBudget } from '../../core/limits/work-budget.ts';
 import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
 import type { OutputFile } from '../../core/files/output-format.ts';
@@ -133,12 +134,11 @@ function expected({ low, high, basis }: NonNullable<ShownJob['eta']>): string {
   return `${range} (${printable(basis)})`;
 }
 
-/** A budget of an owner has no unit: it may cover costs in several. */
 function describeBudget(
   { scope, max, spent, lost, reserved }: BudgetStatus,
   costUnit: string | null,
 ): string {
-  const amount = (value: number): string => formatCost(value, scope === 'job' ? costUnit : null);
+  const amount = (value: number): string => formatCost(value, unitOfBudget(scope, costUnit));
   const whose = scope === 'job' ? 'of the job' : scope === 'owner' ? 'of its owner' : 'of its owner per day';
   const parts = [`${amount(spent)} spent`];
   if (lost > 0) parts.push(`${amount(lost)} held by workers that disappeared`);

@@ -18,6 +18,34 @@ describe('an estimate before the start', () => {
     });
   });
 
+  it('counts jobs by their rows: a few quick or dear rows do not widen it', () => {
+    const usual = [
+      { rows: 1000, runMs: 100_000, cost: 20 },
+      { rows: 2000, runMs: 100_000, cost: 20 },
+    ];
+    const odd = [
+      { rows: 3, runMs: 1, cost: 300 },
+      { rows: 1, runMs: 60_000, cost: 0.0001 },
+    ];
+    expect(estimateRun([...odd, ...usual], null)).toMatchObject({
+      costPerRow: { low: 0.01, high: 0.02 },
+      rowsPerSecond: { low: 10, high: 20 },
+      jobs: 4,
+    });
+  });
+
+  it('is unknown with few rows, or as the pipeline declares', () => {
+    const few = [{ rows: 3, runMs: 27, cost: 6 }];
+    expect(estimateRun(few, null)).toMatchObject({
+      costPerRow: null,
+      rowsPerSecond: null,
+      speedUnknownBecause: 'recent jobs of this pipeline had only 3 rows, at least 50 are needed',
+    });
+    expect(estimateRun(few, [[1]])).toMatchObject({ costPerRow: { low: 1, high: 1 }, costFrom: 'pipeline' });
+    const enough = [...few, { rows: 47, runMs: 423, cost: 94 }];
+    expect(estimateRun(enough, null)).toMatchObject({ costPerRow: { low: 2, high: 2 } });
+  });
+
   it('takes the declared costs without recent ones: of the first paid phase, up to all phases', () => {
     expect(
       estimateRun(

@@ -1,5 +1,6 @@
 // Estimates the cost and the time per row of a job before it starts: from recent jobs of its pipeline, or else from the
-// costs that the pipeline declares. Each is a range, or unknown with the reason.
+// costs that the pipeline declares. Each is a range, or unknown with the reason. Jobs count by their rows: the fixed time
+// of a small job says nothing about a large one.
 
 export interface RecentRun {
   rows: number;
@@ -23,14 +24,25 @@ export interface RunEstimate {
   jobs: number;
 }
 
+/** With fewer rows in all recent jobs together, they say nothing about the next one. */
+const ROWS_LEAST = 50;
+/** Part of the rows below and above the range. */
+const OUTSIDE = 0.1;
+
 /** `declared`: for each sampled row, the declared cost of each paid phase. Null: the pipeline is free. */
 export function estimateRun(recent: readonly RecentRun[], declared: number[][] | null): RunEstimate {
   const runs = recent.filter(({ rows, runMs }) => rows > 0 && runMs > 0);
-  const speeds = runs.map(({ rows, runMs }) => (rows * 1000) / runMs);
+  const rows = runs.reduce((total, run) => total + run.rows, 0);
+  const tooFew =
+    runs.length === 0
+      ? 'no job of this pipeline has finished yet'
+      : rows < ROWS_LEAST
+        ? `recent jobs of this pipeline had only ${rows} rows, at least ${ROWS_LEAST} are needed`
+        : null;
   return {
     ...estimateCost(runs, declared),
-    rowsPerSecond: rangeOf(speeds),
-    speedUnknownBecause: speeds.length === 0 ? 'no job of this pipeline has finished yet' : null,
+    rowsPerSecond: rangeOf(runs, (run) => (run.rows * 1000) / run.runMs),
+    speedUnknownBecause: tooFew,
     jobs: runs.length,
   };
 }
@@ -38,7 +50,10 @@ export function estimateRun(recent: readonly RecentRun[], declared: number[][] |
 type CostEstimate = Pick<RunEstimate, 'costPerRow' | 'costFrom' | 'costUnknownBecause'>;
 
 function estimateCost(runs: readonly RecentRun[], declared: number[][] | null): CostEstimate {
-  const paid = rangeOf(runs.filter(({ cost }) => cost > 0).map(({ rows, cost }) => cost / rows));
+  const paid = rangeOf(
+    runs.filter(({ cost }) => cost > 0),
+    ({ rows, cost }) => cost / rows,
+  );
   if (paid !== null) return { costPerRow: paid, costFrom: 'jobs', costUnknownBecause: null };
   const none = { costPerRow: null, costFrom: null };
   if (declared === null) return { ...none, costUnknownBecause: null };
@@ -47,7 +62,7 @@ function estimateCost(runs: readonly RecentRun[], declared: number[][] | null): 
   if (known.length === 0)
     return {
       ...none,
-      costUnknownBecause: 'the pipeline declares no amount, and no job of it has reported a cost yet',
+      costUnknownBecause: 'the pipeline declares no amount, and its jobs have not reported enough costs yet',
     };
   const mean = (of: (costs: number[]) => number): number =>
     known.reduce((total, costs) => total + of(costs), 0) / known.length;
@@ -58,6 +73,22 @@ function estimateCost(runs: readonly RecentRun[], declared: number[][] | null): 
   };
 }
 
-function rangeOf(values: readonly number[]): Range | null {
-  return values.length === 0 ? null : { low: Math.min(...values), high: Math.max(...values) };
+/** The range of the middle rows. Null: too few rows. */
+function rangeOf(runs: readonly RecentRun[], measure: (run: RecentRun) => number): Range | null {
+  const total = runs.reduce((sum, { rows }) => sum + rows, 0);
+  if (total < ROWS_LEAST) return null;
+  const values = runs
+    .map((run) => ({ value: measure(run), rows: run.rows }))
+    .toSorted((a, b) => a.value - b.value);
+  return { low: outer(values, total * OUTSIDE), high: outer(values.toReversed(), total * OUTSIDE) };
+}
+
+/** The first value that is not among the outermost rows. */
+function outer(values: readonly { value: number; rows: number }[], outside: number): number {
+  let passed = 0;
+  for (const { value, rows } of values) {
+    passed += rows;
+    if (passed > outside) return value;
+  }
+  return values.at(-1)!.value;
 }

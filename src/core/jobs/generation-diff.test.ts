@@ -17,11 +17,11 @@ const changes = fc.array(change, { maxLength: 30 });
 const sum = (given: readonly StatusChange[]): number => given.reduce((all, { items }) => all + items, 0);
 
 describe('the diff of a generation', () => {
-  it('counts every item once: as added, fixed, newly failed or unchanged', () => {
+  it('counts every item once: as added, fixed, newly failed, newly not found or unchanged', () => {
     fc.assert(
       fc.property(changes, (given) => {
         const diff = generationDiff(given);
-        expect(diff.fixed + diff.newlyFailed + diff.unchanged).toBe(diff.reprocessed);
+        expect(diff.fixed + diff.newlyFailed + diff.newlyNotFound + diff.unchanged).toBe(diff.reprocessed);
         expect(diff.reprocessed + diff.added).toBe(sum(given));
         expect(diff.added).toBe(sum(given.filter(({ before }) => before === null)));
         expect(diff.otherResult).toBeLessThanOrEqual(diff.unchanged);
@@ -44,8 +44,9 @@ describe('the diff of a generation', () => {
   });
 
   it('swaps fixed and newly failed when it is reversed', () => {
+    const either = fc.constantFrom('DONE', 'SKIPPED', 'ERROR');
     fc.assert(
-      fc.property(statuses, statuses, (before, after) => {
+      fc.property(either, either, (before, after) => {
         const there = generationDiff([{ before, after, items: 3, otherResult: 1 }]);
         const back = generationDiff([{ before: after, after: before, items: 3, otherResult: 1 }]);
         expect([there.fixed, there.newlyFailed]).toEqual([back.newlyFailed, back.fixed]);
@@ -59,10 +60,14 @@ describe('the diff of a generation', () => {
     ['NOT_FOUND', 'SKIPPED', 'fixed'],
     ['CANCELLED', 'DONE', 'fixed'],
     ['DONE', 'ERROR', 'newlyFailed'],
-    ['SKIPPED', 'NOT_FOUND', 'newlyFailed'],
+    ['NOT_FOUND', 'ERROR', 'newlyFailed'],
+    ['CANCELLED', 'ERROR', 'newlyFailed'],
+    ['SKIPPED', 'NOT_FOUND', 'newlyNotFound'],
+    ['ERROR', 'NOT_FOUND', 'newlyNotFound'],
     ['DONE', 'SKIPPED', 'unchanged'],
-    ['ERROR', 'NOT_FOUND', 'unchanged'],
-    ['CANCELLED', 'ERROR', 'unchanged'],
+    ['ERROR', 'ERROR', 'unchanged'],
+    ['NOT_FOUND', 'NOT_FOUND', 'unchanged'],
+    ['DONE', 'CANCELLED', 'unchanged'],
   ] as const)('from %s to %s is %s', (before, after, kind) => {
     expect(generationDiff([{ before, after, items: 2, otherResult: 1 }])).toMatchObject({
       reprocessed: 2,

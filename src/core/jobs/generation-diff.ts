@@ -6,23 +6,39 @@ export interface StatusChange {
   before: ItemStatus | null;
   after: ItemStatus;
   items: number;
-  /** The part of `items` with a different result or error than before. */
+  /** The part of `items` with a different status, result or error than before. */
   otherResult: number;
 }
 
-/** Each reprocessed item with a new result counts as exactly one of fixed, newlyFailed and unchanged. */
+/**
+ * Each reprocessed item with a new result counts as exactly one of fixed, newlyFailed, newlyNotFound and unchanged.
+ * Failed is ERROR only.
+ */
 export interface GenerationDiff {
   /** Items with a result in this generation and an earlier result. */
   reprocessed: number;
+  /** Items that succeeded, and had not before. */
   fixed: number;
+  /** Items that ended in ERROR, and had not before. */
   newlyFailed: number;
-  /** Items that succeeded both times or failed both times. */
+  /** Items that were not found, and had been found or failed before. */
+  newlyNotFound: number;
   unchanged: number;
-  /** Unchanged items with a different result or error than before. */
+  /** Unchanged items with a different status, result or error than before. */
   otherResult: number;
   /** Items that handlers emitted in this generation. */
   added: number;
   changes: StatusChange[];
+}
+
+/** The part of a diff that an item with an earlier result belongs to. */
+function partOf(
+  before: ItemStatus,
+  after: ItemStatus,
+): 'fixed' | 'newlyFailed' | 'newlyNotFound' | 'unchanged' {
+  if (endedWell(after)) return endedWell(before) ? 'unchanged' : 'fixed';
+  if (after === before) return 'unchanged';
+  return after === 'ERROR' ? 'newlyFailed' : after === 'NOT_FOUND' ? 'newlyNotFound' : 'unchanged';
 }
 
 function endedWell(status: ItemStatus): boolean {
@@ -34,6 +50,7 @@ export function generationDiff(changes: StatusChange[]): GenerationDiff {
     reprocessed: 0,
     fixed: 0,
     newlyFailed: 0,
+    newlyNotFound: 0,
     unchanged: 0,
     otherResult: 0,
     added: 0,
@@ -45,11 +62,9 @@ export function generationDiff(changes: StatusChange[]): GenerationDiff {
       continue;
     }
     diff.reprocessed += items;
-    if (endedWell(before) === endedWell(after)) {
-      diff.unchanged += items;
-      diff.otherResult += otherResult;
-    } else if (endedWell(after)) diff.fixed += items;
-    else diff.newlyFailed += items;
+    const part = partOf(before, after);
+    diff[part] += items;
+    if (part === 'unchanged') diff.otherResult += otherResult;
   }
   return diff;
 }

@@ -33,7 +33,7 @@ test('totals add up and average over the rows that were timed', () => {
       { ...part, change: 'same', rows: 1, msBefore: 50, timedBefore: 1 },
     ]),
   ).toEqual({
-    rows: { fixed: 3, newlyFailed: 0, changed: 0, added: 0, same: 1 },
+    rows: { fixed: 3, newlyFailed: 0, newlyNotFound: 0, changed: 0, added: 0, same: 1 },
     costBefore: 2,
     costAfter: 4,
     handlerMsBefore: 20,

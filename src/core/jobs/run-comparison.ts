@@ -1,7 +1,7 @@
 // Differences between the results of two runs, row by row and cell by cell.
 
-/** `fixed` and `newlyFailed` as in a generation diff; `changed` and `same` are its unchanged rows. */
-export const ROW_CHANGES = ['fixed', 'newlyFailed', 'changed', 'added', 'same'] as const;
+/** The parts of a generation diff; `changed` and `same` are its unchanged rows. */
+export const ROW_CHANGES = ['fixed', 'newlyFailed', 'newlyNotFound', 'changed', 'added', 'same'] as const;
 export type RowChange = (typeof ROW_CHANGES)[number];
 
 export interface CellChange {

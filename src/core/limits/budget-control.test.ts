@@ -11,6 +11,8 @@ import {
   syncBudget,
 } from './budget-control.ts';
 
+const OF_JOB = { scope: 'job', ownerId: 'anna', costUnit: 'EUR' } as const;
+
 const LEASE_MS = 1000;
 
 /** A minimal worker: reserves estimates from the held amount and reports the cost of its calls. */
@@ -242,8 +244,8 @@ describe('a worker that is gone', () => {
     ({ grant, state } = sync(after, { holderId: 'b' }, 2000));
     expect(grant.isReached).toBe(true);
     after = state;
-    expect(budgetSentence('budget', 10, after, 1)).toBe(
-      'budget of 10 reached: 10 spent, of which 10 was held by workers that are gone',
+    expect(budgetSentence(OF_JOB, 10, after, 1)).toBe(
+      'budget of €10.00 reached: €10.00 spent, of which €10.00 was held by workers that are gone',
     );
   });
 });
@@ -252,7 +254,22 @@ it('a remainder caused by rounding is not offered to the next call', () => {
   const spent = Array.from({ length: 50 }, () => 0.1).reduce((sum, cost) => sum + cost, 0);
   expect(spent).not.toBe(5);
   for (const each of [spent, 10 - spent])
-    expect(budgetSentence('budget', 5, initialBudgetState(each), 0.1)).toBe('budget of 5 reached: 5 spent');
+    expect(budgetSentence(OF_JOB, 5, initialBudgetState(each), 0.1)).toBe(
+      'budget of €5.00 reached: €5.00 spent',
+    );
+});
+
+it('only a budget of a job has the unit of its costs', () => {
+  const state = initialBudgetState(1995.5);
+  expect(budgetSentence({ ...OF_JOB, costUnit: 'tokens' }, 2000, initialBudgetState(1995), 10)).toBe(
+    'budget of 2,000 tokens reached: 1,995 tokens spent; the next call is estimated at 10 tokens',
+  );
+  expect(budgetSentence({ ...OF_JOB, scope: 'owner' }, 2000, state, 10)).toBe(
+    'budget of owner anna of 2,000 reached: 1,995.50 spent; the next call is estimated at 10',
+  );
+  expect(budgetSentence({ ...OF_JOB, scope: 'day' }, 1995.5, state, null)).toBe(
+    'budget per day of owner anna of 1,995.50 reached: 1,995.50 spent',
+  );
 });
 
 it('a removed budget limits nothing', () => {

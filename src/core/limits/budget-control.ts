@@ -5,7 +5,8 @@
 // actual cost. Spent and held amounts together stay within the limit; only a call that costs more than its estimate
 // can exceed it. The amount held by a dead worker counts as spent, because its calls may have been paid. If the
 // worker was only slow and comes back, its report replaces that guess.
-import type { BudgetScope } from './work-budget.ts';
+import { formatCost } from './format-cost.ts';
+import { type BudgetScope, unitOfBudget } from './work-budget.ts';
 
 export interface BudgetHolder {
   /** Amount held for running calls and for calls that may start. */
@@ -181,27 +182,34 @@ export function isUsedUp({ max, spent, lost }: { max: number; spent: number; los
   return max - spent - lost <= ROUNDING * Math.max(max, 1);
 }
 
-/** The subject of `budgetSentence`. */
-export function budgetName(scope: BudgetScope, ownerId: string): string {
-  return { job: 'budget', owner: `budget of owner ${ownerId}`, day: `budget per day of owner ${ownerId}` }[
-    scope
-  ];
+/** The budget of a job, an owner or a day; the unit is that of the job. */
+export interface BudgetSubject {
+  scope: BudgetScope;
+  ownerId: string;
+  costUnit: string | null;
 }
 
-/** Text for people, such as `budget of 5 reached: 4.98 spent`. */
+/** The beginning of `budgetSentence`. */
+export function budgetReached(of: BudgetSubject, limit: number): string {
+  const whose = {
+    job: 'budget',
+    owner: `budget of owner ${of.ownerId}`,
+    day: `budget per day of owner ${of.ownerId}`,
+  };
+  return `${whose[of.scope]} of ${formatCost(limit, unitOfBudget(of.scope, of.costUnit))} reached`;
+}
+
+/** Text for people, such as `budget of €5.00 reached: €4.98 spent`. */
 export function budgetSentence(
-  what: string,
+  of: BudgetSubject,
   limit: number | null,
   state: Pick<BudgetState, 'spent' | 'lost'>,
   next: number | null,
 ): string {
+  const amount = (value: number): string => formatCost(value, unitOfBudget(of.scope, of.costUnit));
   const lost = state.lost > 0 ? `, of which ${amount(state.lost)} was held by workers that are gone` : '';
   const left = (limit ?? 0) - state.spent - state.lost;
   const needs =
     next !== null && isAffordable(0, left, limit) ? `; the next call is estimated at ${amount(next)}` : '';
-  return `${what} of ${amount(limit ?? 0)} reached: ${amount(state.spent + state.lost)} spent${lost}${needs}`;
-}
-
-export function amount(value: number): string {
-  return String(Number(value.toPrecision(6)));
+  return `${budgetReached(of, limit ?? 0)}: ${amount(state.spent + state.lost)} spent${lost}${needs}`;
 }

@@ -9,7 +9,9 @@ const formatters = new Map<string, Intl.NumberFormat>();
  * €56.47, 1,204 tokens, 4.16 credits. A currency has its own number of decimals, tokens have none, other units have
  * two; whole amounts without a unit have none. Amounts below one keep two significant digits.
  */
-export function formatCost(amount: number, unit: string | null = null): string {
+export function formatCost(given: number, unit: string | null = null): string {
+  // Sums of floating-point numbers leave a remainder: 4.999999999999998 is 5.
+  const amount = Number(given.toPrecision(12));
   if (unit !== null && CURRENCY.test(unit)) return formatMoney(amount, unit);
   const decimals = unit === 'tokens' || (unit === null && Number.isInteger(amount)) ? 0 : 2;
   const text = decimal(amount, decimals, unit === null ? 0 : decimals);

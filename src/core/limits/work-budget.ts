@@ -2,10 +2,16 @@
 
 export type BudgetScope = 'job' | 'owner' | 'day';
 
+/** Unit of a budget. One of an owner has none: it may cover costs in several. */
+export function unitOfBudget(scope: BudgetScope, costUnit: string | null): string | null {
+  return scope === 'job' ? costUnit : null;
+}
+
 export interface WorkBudget {
   scopes: readonly BudgetScope[];
   /** Maximum cost of one item; null: unlimited. */
   perItem: number | null;
+  costUnit: string | null;
 }
 
 export interface BudgetColumns {
@@ -13,6 +19,7 @@ export interface BudgetColumns {
   budget_total: number | null;
   budget_per_day: number | null;
   budget_per_item: number | null;
+  cost_unit: string | null;
 }
 
 /** Null: the job has no budget. */
@@ -22,7 +29,7 @@ export function toBudget(row: BudgetColumns): WorkBudget | null {
   if (row.budget_total !== null) scopes.push('owner');
   if (row.budget_per_day !== null) scopes.push('day');
   const perItem = row.budget_per_item;
-  return scopes.length === 0 && perItem === null ? null : { scopes, perItem };
+  return scopes.length === 0 && perItem === null ? null : { scopes, perItem, costUnit: row.cost_unit };
 }
 
 /** True if items claimed under one budget may continue under the other. */

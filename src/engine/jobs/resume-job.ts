@@ -3,7 +3,7 @@
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
+import { budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
 import { resumeJobRow } from '../../store/commands/jobs/pause-job.ts';
 import { endTrial, releaseHeld } from '../../store/commands/spans/release-held.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -58,6 +58,6 @@ async function refuseIfUsedUp(tx: Executor, jobId: string): Promise<void> {
   if (job === null || job.pausedBecause === null) return;
   const usedUp = (await readBudgets(tx, jobId)).find(isUsedUp);
   if (usedUp === undefined) return;
-  const sentence = budgetSentence(budgetName(usedUp.scope, job.ownerId), usedUp.max, usedUp, null);
+  const sentence = budgetSentence({ ...job, scope: usedUp.scope }, usedUp.max, usedUp, null);
   throw new RowmillError('BUDGET_USED_UP', `cannot resume job ${jobId}: ${sentence}`);
 }

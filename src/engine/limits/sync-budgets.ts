@@ -5,7 +5,6 @@ import {
   type BudgetGrant,
   type BudgetReport,
   type BudgetState,
-  budgetName,
   budgetSentence,
   initialBudgetState,
   onDay,
@@ -16,6 +15,7 @@ import type { Transaction } from '../../platform/database.ts';
 import { pauseAtBudget } from '../../store/commands/jobs/pause-job.ts';
 import {
   insertBudgets,
+  type LockedBudget,
   lockBudgets,
   storeBudgets,
   sumCosts,
@@ -43,14 +43,15 @@ export async function syncBudgets(context: EngineContext, reports: ScopeReport[]
     const asked = new Map(reports.map((report) => [report.scope, report]));
     const synced: (ScopeGrant & { state: BudgetState })[] = [];
     const stopped: { jobId: string; reason: string }[] = [];
-    for (const { scope, state, limit } of locked.budgets) {
+    for (const { scope, state, limit, costUnit } of locked.budgets) {
       const report = asked.get(scope)!;
       const before = await stateBefore(tx, scope, state, locked.nowMs);
       const recorded = await costsOfLedger(tx, scope, before, locked.nowMs);
       const leaseMs = context.settings.resourceLeaseMs;
       const result = syncBudget(before, limit, report, locked.nowMs, { leaseMs, recorded });
       synced.push({ scope, ...result.grant, state: result.state });
-      if (result.grant.isReached) stopped.push(...(await pause(tx, report, limit, result.state)));
+      if (result.grant.isReached)
+        stopped.push(...(await pause(tx, report, { limit, costUnit }, result.state)));
     }
     await storeBudgets(tx, synced);
     return { grants: synced.map(({ state: _, ...grant }) => grant), paused: stopped };
@@ -90,12 +91,12 @@ async function costsOfLedger(
 async function pause(
   tx: Transaction,
   { scope, jobIds, next }: ScopeReport,
-  limit: number | null,
+  { limit, costUnit }: Pick<LockedBudget, 'limit' | 'costUnit'>,
   state: BudgetState,
 ): Promise<{ jobId: string; reason: string }[]> {
   const kind = scope.slice(0, scope.indexOf(':')) as BudgetScope;
-  const what = budgetName(kind, scope.slice(kind.length + 1));
-  const reason = budgetSentence(what, limit, state, next);
+  const subject = { scope: kind, ownerId: scope.slice(kind.length + 1), costUnit };
+  const reason = budgetSentence(subject, limit, state, next);
   const paused = await pauseAtBudget(tx, jobIds, reason, kind === 'job' ? limit : null);
   return paused.map((jobId) => ({ jobId, reason }));
 }

@@ -2,7 +2,7 @@
 
 import type { ErrorClass } from '../../core/items/outcome.ts';
 import { isAmount } from '../../core/limits/budget.ts';
-import { amount } from '../../core/limits/budget-control.ts';
+import { formatCost } from '../../core/limits/format-cost.ts';
 import type { Phase } from '../../pipeline/pipeline.ts';
 import type { JobBudgets } from './job-budgets.ts';
 import type { Permit } from './permit.ts';
@@ -15,18 +15,20 @@ export interface Charge {
   spentBefore: number;
   /** Maximum total cost of the item; null: unlimited. */
   perItem: number | null;
+  costUnit: string | null;
   /** Why the handler must not be called; null: it may be called. */
   refusal: { class: ErrorClass; message: string } | null;
 }
 
-export function plainCharge({ estimate, spentBefore, perItem, refusal }: Charge): Charge {
-  return { estimate, spentBefore, perItem, refusal };
+export function plainCharge({ estimate, spentBefore, perItem, costUnit, refusal }: Charge): Charge {
+  return { estimate, spentBefore, perItem, costUnit, refusal };
 }
 
 export class ItemCharge implements Charge, Permit {
   readonly estimate: number | null;
   readonly spentBefore: number;
   readonly perItem: number | null;
+  readonly costUnit: string | null;
   readonly refusal: Charge['refusal'];
   /** Null: no budget limits it. */
   readonly budget: JobBudgets | null;
@@ -35,6 +37,7 @@ export class ItemCharge implements Charge, Permit {
     this.estimate = charge.estimate;
     this.spentBefore = charge.spentBefore;
     this.perItem = charge.perItem;
+    this.costUnit = charge.costUnit;
     this.refusal = charge.refusal;
     this.budget = budget;
   }
@@ -97,12 +100,15 @@ export function estimateOf(
 }
 
 /** The error if another call would exceed the item's budget; null if it would not. */
-export function overItemBudget(charge: Pick<Charge, 'estimate' | 'perItem'>, spent: number): string | null {
-  const { perItem, estimate } = charge;
+export function overItemBudget(
+  { perItem, estimate, costUnit }: Pick<Charge, 'estimate' | 'perItem' | 'costUnit'>,
+  spent: number,
+): string | null {
   if (perItem === null) return null;
   const next = estimate ?? 0;
   const rounding = 1e-9 * Math.max(perItem, 1e-3);
   if (next > 0 ? spent + next <= perItem + rounding : spent < perItem - rounding || spent === 0) return null;
+  const amount = (value: number): string => formatCost(value, costUnit);
   return `budget of ${amount(perItem)} per item reached: ${amount(spent)} spent, the next call is estimated at ${amount(next)}`;
 }
 

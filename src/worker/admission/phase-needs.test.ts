@@ -73,7 +73,7 @@ it('sets nothing for items that need no permit and no budget', () => {
 it.each<[string, object, Limits]>([
   ['a resource', { resources: ['site'] }, {}],
   ['a cost', { cost: 1 }, {}],
-  ['a budget', {}, { budget: { scopes: ['job'], perItem: null } }],
+  ['a budget', {}, { budget: { scopes: ['job'], perItem: null, costUnit: null } }],
   ['a limit of its owner', {}, { maxInFlight: 2 }],
 ])('does not take an item for free that has %s', (_, phase, limits) => {
   expect(needsOf(phase).needs.isFree(leaseOf(limits))).toBe(false);

@@ -96,16 +96,21 @@ export class PhaseNeeds implements ItemNeeds {
     if (this.#cost === undefined && budget === null) return null;
     const { estimate, wrong } = estimateOf(this.#cost, () => inputOf(item));
     const spentBefore = claim.itemCosts?.get(item.claimed.seq) ?? 0;
-    const perItem = budget?.perItem ?? null;
+    const { perItem, costUnit } = budget ?? { perItem: null, costUnit: null };
     const over =
-      wrong === null && estimate !== null ? overItemBudget({ estimate, perItem }, spentBefore) : null;
+      wrong === null && estimate !== null
+        ? overItemBudget({ estimate, perItem, costUnit }, spentBefore)
+        : null;
     const refusal =
       wrong !== null
         ? { class: 'invalid' as const, message: wrong }
         : over === null
           ? null
           : { class: 'permanent' as const, message: over };
-    return new ItemCharge({ estimate, spentBefore, perItem, refusal }, this.#budgets.budgetOf(claim));
+    return new ItemCharge(
+      { estimate, spentBefore, perItem, costUnit, refusal },
+      this.#budgets.budgetOf(claim),
+    );
   }
 }
 

@@ -4,7 +4,6 @@ import { Columns2 } from 'lucide-react';
 import type { Answered } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
 import type { GenerationDiff } from '../../../src/core/jobs/generation-diff.ts';
-import type { RowChange } from '../../../src/core/jobs/run-comparison.ts';
 import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -52,8 +51,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
   // The rows were skipped as a group: nothing ran.
   const isSkip = selection !== null && typeof selection === 'object' && 'skipped' in selection;
   const [, change] = useJobSearch();
-  const compare = (kind?: RowChange) =>
-    change({ runFrom: generation - 1, runTo: generation, change: kind }, false);
+  const compare = () => change({ runFrom: generation - 1, runTo: generation, change: undefined }, false);
   const left = Object.entries(leftOut).filter(([, count]) => count > 0);
   return (
     <li className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4">
@@ -66,7 +64,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
           {generation > 1 && (isSkip ? 'skipped' : 'rerun')}
         </span>
         {generation > 1 && (
-          <Button size="small" onClick={() => compare()}>
+          <Button size="small" onClick={compare}>
             <Columns2 size={14} aria-hidden /> Compare with run {generation - 1}
           </Button>
         )}
@@ -84,11 +82,13 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
           counts={{
             fixed: diff.fixed,
             newlyFailed: diff.newlyFailed,
+            newlyNotFound: diff.newlyNotFound,
             changed: diff.otherResult,
             same: diff.unchanged - diff.otherResult,
             added: diff.added,
           }}
-          onShow={compare}
+          from={generation - 1}
+          to={generation}
         />
       )}
       {counts && total > 0 && (

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatCost } from '../../../src/core/limits/format-cost.ts';
+import { type BudgetScope, unitOfBudget } from '../../../src/core/limits/work-budget.ts';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { windowWords } from '../../../src/core/jobs/recent-rate.ts';
 import { UNFINISHED_PARTS, UNFINISHED_WORDS } from '../../../src/core/jobs/unfinished-rows.ts';
@@ -220,7 +221,7 @@ function Created({ job }: { job: Job }) {
 }
 
 interface BudgetOf {
-  scope: string;
+  scope: BudgetScope;
   max: number;
   spent: number;
   lost: number;
@@ -234,7 +235,8 @@ function spentOf(job: Job, cost: number): number {
 
 function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) {
   const budgets = job.budgets as unknown as BudgetOf[];
-  const [tightest] = budgets.toSorted((a, b) => a.max - a.spent - (b.max - b.spent));
+  const left = ({ max, spent, lost }: BudgetOf): number => max - spent - lost;
+  const [tightest] = budgets.toSorted((a, b) => left(a) - left(b));
   const change = (words: ReactNode) =>
     onChange && (
       <button type="button" onClick={onChange} className="text-accent hover:underline">
@@ -247,9 +249,8 @@ function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) 
         None
       </Fact>
     );
-  const { max, spent, scope } = tightest;
-  // A budget of an owner has no unit: it may cover costs in several.
-  const costUnit = scope === 'job' ? job.costUnit : null;
+  const { max, scope } = tightest;
+  const costUnit = unitOfBudget(scope, job.costUnit);
   return (
     <Fact
       name="Budget"
@@ -270,7 +271,7 @@ function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) 
         </>
       }
     >
-      {formatCost(Math.max(0, max - spent), costUnit)}
+      {formatCost(Math.max(0, left(tightest)), costUnit)}
     </Fact>
   );
 }

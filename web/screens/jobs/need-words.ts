@@ -6,7 +6,7 @@ const WORDS: Record<JobNeed, (jobs: string, isOne: boolean) => string> = {
   failed: (jobs) => `${jobs} failed in the last 7 days`,
   budget: (jobs) => `${jobs} paused by a budget`,
   failedRows: (jobs) => `${jobs} with failed rows in the last 7 days`,
-  stuck: (jobs) => `${jobs} without progress for 15 min`,
+  stuck: (jobs) => `${jobs} stuck: rows could run, but none finishes`,
   worker: (jobs, isOne) => `${jobs} waiting for a worker that runs ${isOne ? 'its' : 'their'} pipeline`,
 };
 

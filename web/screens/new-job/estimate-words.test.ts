@@ -30,9 +30,17 @@ test('cost and time are ranges, for the rows or per 1,000 rows', () => {
   expect(estimateWords(known, 600, null)).toEqual({
     rows: '600 rows to run',
     cost: expect.stringMatching(/^cost 6.* to 12.* \(from the last 3 jobs\)$/),
-    time: expect.stringMatching(/^30 s to (60 s|1 min) \(from the last 3 jobs\)$/),
+    time: '30 s – 1 min (from the last 3 jobs)',
   });
   expect(estimateWords(known, null, null).rows).toBe('Per 1,000 rows');
+  expect(estimateWords(known, 3, 'EUR')).toMatchObject({
+    cost: 'cost €0.03 to €0.06 (from the last 3 jobs)',
+    time: 'less than a second (from the last 3 jobs)',
+  });
+  expect(estimateWords(known, 12_345, 'EUR')).toMatchObject({
+    cost: 'cost €120.00 to €250.00 (from the last 3 jobs)',
+    time: '10–20 min (from the last 3 jobs)',
+  });
 });
 
 test('an unknown estimate has its reason, and a free pipeline no cost', () => {

@@ -1,7 +1,7 @@
 // The expected cost and time of a job, in words: for its rows, or per 1,000 rows while their
 // number is unknown.
 import { formatCost } from '../../../src/core/limits/format-cost.ts';
-import { formatCount, formatDuration } from '../../lib/format.ts';
+import { formatCount, formatTimeLeft } from '../../lib/format.ts';
 import type { Preview } from './column-choices.ts';
 
 type Estimate = NonNullable<Preview['estimate']>;
@@ -33,19 +33,25 @@ export function estimateWords(
   const from = jobs === 1 ? 'from the last job' : `from the last ${formatCount(jobs)} jobs`;
   const cost =
     costPerRow !== null
-      ? `cost ${rangeWords(costPerRow.low * count, costPerRow.high * count, (cost) => formatCost(cost, costUnit))} (${costFrom === 'jobs' ? from : 'as the pipeline declares'})`
+      ? `cost ${costWords(costPerRow.low * count, costPerRow.high * count, costUnit)} (${costFrom === 'jobs' ? from : 'as the pipeline declares'})`
       : costUnknownBecause === null
         ? null
         : `cost unknown: ${costUnknownBecause}`;
   const time =
     rowsPerSecond === null
       ? `time unknown: ${speedUnknownBecause}`
-      : `${rangeWords((count * 1000) / rowsPerSecond.high, (count * 1000) / rowsPerSecond.low, formatDuration)} (${from})`;
+      : `${timeWords((count * 1000) / rowsPerSecond.high, (count * 1000) / rowsPerSecond.low)} (${from})`;
   const words = `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
   return { rows: rows === null ? `Per ${words}` : `${words} to run`, cost, time };
 }
 
-function rangeWords(low: number, high: number, format: (value: number) => string): string {
-  const [from, to] = [format(low), format(high)];
+/** An estimate is not exact to the cent: two digits count. */
+function costWords(low: number, high: number, costUnit: string | null): string {
+  const [from, to] = [low, high].map((cost) => formatCost(Number(cost.toPrecision(2)), costUnit));
   return from === to ? `about ${from}` : `${from} to ${to}`;
+}
+
+/** As the time left of a job. */
+function timeWords(lowMs: number, highMs: number): string {
+  return highMs < 1000 ? 'less than a second' : formatTimeLeft(lowMs, highMs);
 }

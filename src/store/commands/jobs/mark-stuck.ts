@@ -1,11 +1,10 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
-import { ENDED } from '../../views/jobs/job-counts.ts';
+import { IS_DUE, LAST_PROGRESS } from '../../views/jobs/quiet-jobs.ts';
 
-// Jobs without progress for $1 milliseconds that have rows to run, and a worker that has been online as long. Progress is
-// a row that finished or moved to its next phase, or an event such as a resume. The update compares again, so that of
-// several servers one reports a stretch. Folding the ledger can only move the last progress back, which does not
-// start a stretch. Indexes: jobs_open, then ledger_pkey, job_events_of_job and spans_pkey by job.
+// Jobs without progress for $1 milliseconds that have rows to run, and a worker that has been online as long. The update
+// compares again, so that of several servers one reports a stretch. Folding the ledger can only move the last progress
+// back, which does not start a stretch. Indexes: jobs_open, then ledger_pkey, job_events_of_job and spans_pkey by job.
 const MARK_STUCK: Statement = {
   name: 'mark-stuck',
   text: `
@@ -13,16 +12,11 @@ const MARK_STUCK: Statement = {
       select j.job_id, p.last, s.items
       from jobs j
       cross join lateral (
-        select greatest(
-          j.created_at,
-          j.started_at,
-          (select max(l.at) from ledger l where l.job_id = j.job_id and (${ENDED} > 0 or l.advanced > 0)),
-          (select max(e.at) from job_events e where e.job_id = j.job_id and e.kind <> 'job.stuck')
-        ) as last
+        select ${LAST_PROGRESS} as last
       ) p
       cross join lateral (
         select sum(s.item_count) as items from spans s
-        where s.job_id = j.job_id and (s.worker_id is not null or s.ready_at <= now())
+        where s.job_id = j.job_id and ${IS_DUE}
       ) s
       where j.state in ${CLAIMABLE} and p.last < now() - $1::float8 * interval '1 millisecond'
         and (j.stuck_since is null or j.stuck_since < p.last) and s.items > 0

@@ -26,7 +26,9 @@ const LOCK_BUDGETS: Statement = {
       case split_part(l.scope, ':', 1)
         when 'job' then (select j.budget_max from jobs j where j.job_id = substr(l.scope, 5)::uuid)
         when 'owner' then (select o.budget_total from owners o where o.owner_id = substr(l.scope, 7))
-        else (select o.budget_per_day from owners o where o.owner_id = substr(l.scope, 5)) end
+        else (select o.budget_per_day from owners o where o.owner_id = substr(l.scope, 5)) end,
+      case when starts_with(l.scope, 'job:')
+        then (select j.cost_unit from jobs j where j.job_id = substr(l.scope, 5)::uuid) end
     from locked l`,
 };
 
@@ -63,6 +65,7 @@ export interface LockedBudget {
   state: BudgetState | null;
   /** Null if the budget was removed. */
   limit: number | null;
+  costUnit: string | null;
 }
 
 export async function insertBudgets(db: Executor, scopes: string[]): Promise<void> {
@@ -80,6 +83,7 @@ export async function lockBudgets(
     scope: row[0] as string,
     state: row[1] as BudgetState | null,
     limit: row[2] as number | null,
+    costUnit: row[3] as string | null,
   }));
   return { budgets, nowMs };
 }

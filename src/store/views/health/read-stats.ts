@@ -2,17 +2,15 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { FINISHED } from '../../job-states.ts';
 import { ENDED, IN_LAST_MINUTE, PENDING_COUNTS } from '../jobs/job-counts.ts';
 
-// Statistics over the jobs of these owners; null for all. Beyond their state, only jobs that are open or finished
-// today are read: others have neither spans nor ledger entries of today. Reprocessing appends negative numbers to the
-// ledger, which are not work and are left out. Days are in UTC, as for budgets. Index: jobs_by_owner, then spans_pkey
-// and ledger_by_time.
+// Statistics over the jobs of these owners; null for all. Beyond their state, only jobs that are open or finished in
+// the last minute are read: others have neither spans nor ledger entries of that minute. Reprocessing appends negative
+// numbers to the ledger, which are not work and are left out. Index: jobs_by_owner, then spans_pkey and ledger_by_time.
 const READ_STATS: Statement = {
   name: 'read-stats',
   text: `
     with j as materialized (
       select job_id, state,
-        state not in ${FINISHED} or finished_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
-          as is_recent
+        state not in ${FINISHED} or finished_at > now() - interval '1 minute' as is_recent
       from jobs where $1::text[] is null or owner_id = any ($1)
     ),
     s as (
@@ -22,20 +20,16 @@ const READ_STATS: Statement = {
     ),
     l as (
       select
-        coalesce(sum(${ENDED} + greatest(l.cancelled, 0)) filter (where ${IN_LAST_MINUTE}), 0)::bigint as ended,
-        coalesce(sum(greatest(l.error, 0)) filter (where ${IN_LAST_MINUTE}), 0)::bigint as failed,
-        coalesce(sum(l.cost + l.fenced_cost)
-          filter (where l.at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'), 0)::float8 as cost
+        coalesce(sum(${ENDED} + greatest(l.cancelled, 0)), 0)::bigint as ended,
+        coalesce(sum(greatest(l.error, 0)), 0)::bigint as failed
       from j cross join lateral (
-        select l.* from ledger l
-        where l.job_id = j.job_id
-          and l.at >= least(now() - interval '1 minute', date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')
+        select l.* from ledger l where l.job_id = j.job_id and ${IN_LAST_MINUTE}
       ) l
       where j.is_recent
     )
     select
       (select coalesce(jsonb_object_agg(state, jobs), '{}') from (select state, count(*) as jobs from j group by state) g) as jobs,
-      s.pending, s.processing, l.ended as "endedLastMinute", l.failed as "failedLastMinute", l.cost as "costToday",
+      s.pending, s.processing, l.ended as "endedLastMinute", l.failed as "failedLastMinute",
       (select count(*) from workers where heartbeat_at > now() - $2::float8 * interval '1 millisecond') as "workersAlive"
     from s, l`,
 };
@@ -47,7 +41,6 @@ export interface Stats {
   processing: number;
   endedLastMinute: number;
   failedLastMinute: number;
-  costToday: number;
   workersAlive: number;
 }
 

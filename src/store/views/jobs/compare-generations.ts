@@ -20,7 +20,8 @@ const COMPARE_GENERATIONS: Statement = {
     select p.before, p.after, count(*) as items, count(*) filter (where p.is_other) as other_result
     from (select place * ${WINDOW} as first, (place + 1) * ${WINDOW} as upto from touched) t
     cross join lateral (
-      select o.status as before, n.status as after, o.result is distinct from n.result or o.error is distinct from n.error as is_other
+      select o.status as before, n.status as after,
+        o.status <> n.status or o.result is distinct from n.result or o.error is distinct from n.error as is_other
       from (select r.* from ${resultsBetween('t.first', 't.upto')} r where r.generation = $2) n
       full join ${newestBetween('r.*', 't.first', 't.upto', '$2 - 1')} o on o.seq = n.seq
       where coalesce(n.seq, -1) >= 0

@@ -12,7 +12,8 @@ const COMPARED = `
         o.cost as old_cost, o.handler_ms as old_ms, n.generation, n.status, n.result, n.error, n.cost, n.handler_ms as ms,
         case when o.seq is null then 'added'
           when ${isGood('n.status')} and not ${isGood('o.status')} then 'fixed'
-          when ${isGood('o.status')} and not ${isGood('n.status')} then 'newlyFailed'
+          when o.status <> n.status and n.status = 'ERROR' then 'newlyFailed'
+          when o.status <> n.status and n.status = 'NOT_FOUND' then 'newlyNotFound'
           when o.status <> n.status or o.result is distinct from n.result or o.error is distinct from n.error then 'changed'
           else 'same' end as change
       from (

@@ -6,7 +6,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 const FIND_JOB_STATES: Statement = {
   name: 'find-job-states',
   text: `
-    select j.job_id, j.state, j.budget_max, j.budget_per_item, o.budget_total, o.budget_per_day,
+    select j.job_id, j.state, j.budget_max, j.budget_per_item, j.cost_unit, o.budget_total, o.budget_per_day,
       coalesce((select max(s.generation) from summaries s where s.job_id = j.job_id and s.generation < j.generation), 0)
         as ended_generation
     from jobs j left join owners o using (owner_id)

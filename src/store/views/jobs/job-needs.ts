@@ -3,11 +3,10 @@
 import type { JobNeed } from '../../../core/jobs/job-need.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
+import { IS_DUE, LAST_PROGRESS } from './quiet-jobs.ts';
 
 /** Finished jobs need attention for this long. */
 const LATELY = `interval '7 days'`;
-/** Nothing moved for this long. */
-const STILL = `interval '15 minutes'`;
 
 /** Open jobs, and jobs finished lately. Index: jobs_by_finish. */
 const IS_RECENT = `coalesce(j.finished_at, 'infinity') >= now() - ${LATELY}`;
@@ -16,7 +15,10 @@ const IS_RECENT = `coalesce(j.finished_at, 'infinity') >= now() - ${LATELY}`;
 const some = (table: string, condition: string): string =>
   `((select 1 from ${table} where ${condition} limit 1) is not null)`;
 
-/** Whether job `j` needs attention for this reason. Workers without a heartbeat for `silentMs` are gone. */
+/**
+ * Whether job `j` needs attention for this reason. `stuck` is the mark that the alert `job.stuck` sets. Workers without a
+ * heartbeat for `silentMs` are gone.
+ */
 export function needsAttention(need: string, silentMs: string): string {
   const hasWorker = `exists (
               select from workers w
@@ -29,9 +31,8 @@ export function needsAttention(need: string, silentMs: string): string {
               select (m.counts ->> 'ERROR')::bigint from summaries m
               where m.job_id = j.job_id and m.generation = j.generation
             ) > 0
-            when 'stuck' then j.state in ${CLAIMABLE} and coalesce(j.started_at, j.created_at) < now() - ${STILL}
-              and ${some('spans s', `s.job_id = j.job_id and (s.worker_id is not null or s.ready_at < now() - ${STILL})`)}
-              and not ${some('ledger l', `l.job_id = j.job_id and l.at >= now() - ${STILL}`)}
+            when 'stuck' then j.state in ${CLAIMABLE} and j.stuck_since >= ${LAST_PROGRESS}
+              and ${some('spans s', `s.job_id = j.job_id and ${IS_DUE}`)}
               and ${hasWorker}
             when 'worker' then j.state in ${CLAIMABLE}
               and ${some('spans s', 's.job_id = j.job_id and s.worker_id is null and s.ready_at <= now()')}

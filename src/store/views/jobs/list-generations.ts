@@ -1,4 +1,5 @@
 import type { ItemStatus } from '../../../core/items/outcome.ts';
+import { type GenerationDiff, generationDiff } from '../../../core/jobs/generation-diff.ts';
 import { type JobOutcome, outcomeOf } from '../../../core/jobs/job-outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
@@ -29,7 +30,7 @@ export interface ListedGeneration {
   state: 'DONE' | 'CANCELLED' | 'FAILED' | null;
   outcome: JobOutcome | null;
   counts: Record<ItemStatus, number> | null;
-  diff: Record<string, unknown> | null;
+  diff: GenerationDiff | null;
 }
 
 export async function listGenerations(db: Executor, jobId: string): Promise<ListedGeneration[]> {
@@ -39,6 +40,8 @@ export async function listGenerations(db: Executor, jobId: string): Promise<List
   );
   return rows.map((row) => ({
     ...row,
+    // Earlier versions stored other sums of the same changes.
+    diff: row.diff && generationDiff(row.diff.changes),
     outcome: row.state && row.counts ? outcomeOf(row.state, row.counts) : null,
   }));
 }

@@ -1,3 +1,4 @@
+import { generationDiff } from '../../../core/jobs/generation-diff.ts';
 import { outcomeOf } from '../../../core/jobs/job-outcome.ts';
 import type { Summary } from '../../../core/jobs/summary.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
@@ -76,6 +77,7 @@ export async function readSummary(
 ): Promise<Summary | null> {
   const { rows } = await db.run<Omit<Summary, 'outcome'>>(READ_SUMMARY, [jobId, generation]);
   if (!rows[0]) return null;
-  const { generation: ended, state, ...rest } = rows[0];
-  return { generation: ended, state, outcome: outcomeOf(state, rest.counts), ...rest };
+  const { generation: ended, state, diff: stored, ...rest } = rows[0];
+  const diff = stored && generationDiff(stored.changes);
+  return { generation: ended, state, outcome: outcomeOf(state, rest.counts), ...rest, diff };
 }

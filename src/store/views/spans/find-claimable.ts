@@ -34,7 +34,7 @@ const KINDS = `(
       select phase, suspect, ready_at, crashes from kind
     ) k`;
 const FIELDS = `j.job_id as "jobId", j.owner_id as "ownerId", coalesce(w.weight, 1) as weight, w.max_in_flight as "maxInFlight", w.budget_total, w.budget_per_day,
-           j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version as "pipelineVersion", j.phases, j.priority,
+           j.budget_max, j.budget_per_item, j.cost_unit, j.pipeline, j.pipeline_version as "pipelineVersion", j.phases, j.priority,
            j.started_at is null or j.state = 'QUEUED' as unstarted,
            j.started_at is null and w.max_running_jobs is not null as "needsAdmission", j.has_edits as "hasEdits",
            k.phase, k.suspect, k.crashes >= ${ALONE_FROM_CRASHES} as alone,

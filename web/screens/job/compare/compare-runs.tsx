@@ -49,7 +49,6 @@ export function CompareRuns({ job, from, to }: CompareRunsProps) {
     getNextPageParam: (page) => page.next ?? undefined,
   });
   const close = () => setSearch({ runFrom: undefined, runTo: undefined, change: undefined });
-  const show = (next: RowChange) => setSearch({ change: next === change ? undefined : next });
   const totals = compared.data?.pages[0]?.totals;
   const rows = compared.data?.pages.flatMap((page) => page.items) ?? [];
   return (
@@ -81,7 +80,7 @@ export function CompareRuns({ job, from, to }: CompareRunsProps) {
       {!compared.data && !compared.isError && <p className="text-muted">Loading…</p>}
       {totals && (
         <>
-          <ChangeTiles counts={totals.rows as Record<RowChange, number>} shown={change} onShow={show} />
+          <ChangeTiles counts={totals.rows as Record<RowChange, number>} from={from} to={to} shown={change} />
           <TotalsLine totals={totals} costUnit={costUnit} />
         </>
       )}

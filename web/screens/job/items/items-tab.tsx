@@ -21,6 +21,7 @@ import type { RowPages } from './row-pages.ts';
 import { isNothing, NOTHING, type RowSelection } from './row-selection.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { StatusFilter } from './status-filter.tsx';
+import { useShowRows } from './shown-rows.ts';
 import { useColumnLayout } from './use-column-layout.ts';
 import { useColumnSizes } from './use-column-sizes.ts';
 import { useRowPages } from './use-row-pages.ts';
@@ -34,6 +35,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
   const isFiltered = wanted !== '{}';
   const { sort } = search;
   const pages = useRowPages(job, itemCount, { ...filter, ...(sort && { sort }) });
+  useShowRows(pages);
   const sizes = useColumnSizes(job, pages);
   const columns = useColumnLayout(job, hasOnlyErrors(filter), sizes);
   const [goTo, setGoTo] = useState<{ place: number; count: number } | null>(null);

@@ -226,6 +226,22 @@ describe('rows that match a filter', () => {
     expect(pages.count).toBeGreaterThanOrEqual(4000);
   });
 
+  test('are found up to a place that is not visible, which knows its row and the other way round', async () => {
+    const { load, asked } = server(1000, { fits: (seq) => seq % 2 === 0 });
+    const pages = new FoundRows(load);
+    pages.want(0, 30);
+    await settled(pages);
+    expect([pages.placeOf(20), pages.placeOf(21), pages.placeOf(300)]).toEqual([10, undefined, undefined]);
+    pages.reach(150);
+    await settled(pages);
+    expect([pages.placeOf(300), pages.seqAt(151)]).toEqual([150, 302]);
+    expect(asked).toHaveLength(2);
+    pages.reach(20);
+    pages.want(0, 30);
+    await settled(pages);
+    expect(asked).toHaveLength(2);
+  });
+
   test('are recounted when fewer of them match than before', async () => {
     const gone = new Set<number>();
     const { load } = server(400, { fits: (seq) => !gone.has(seq) });

@@ -178,6 +178,7 @@ interface Stretch {
 export class FoundRows<Row extends NumberedRow> extends Watched implements RowPages<Row> {
   #stretches: Stretch[] = [];
   #seen: [number, number] = [0, 0];
+  #reach = 0;
   #isHalted = false;
   keyMatch: number | null = null;
   readonly #cache: PageCache<readonly Row[]>;
@@ -251,13 +252,30 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
     return key === -1 ? undefined : this.#stretches[key]!.seqs[place - this.#stretches[key]!.place];
   }
 
+  /** The place of a row among those found so far. */
+  placeOf(seq: number): number | undefined {
+    for (const { place, seqs } of this.#stretches) {
+      const at = seqs.indexOf(seq);
+      if (at !== -1) return place + at;
+    }
+    return undefined;
+  }
+
+  /** Finds rows up to this place, although they are not visible. */
+  reach(place: number): void {
+    if (place <= this.#reach) return;
+    this.#reach = place;
+    this.want(...this.#seen);
+  }
+
   want(first: number, end: number): void {
     this.#seen = [first, end];
     const keys: number[] = [];
     this.#stretches.forEach(({ place, seqs }, key) => {
       if (place < end && place + seqs.length > first) keys.push(key);
     });
-    if (this.hasMore && !this.#isHalted && end + AHEAD_ROWS >= this.count) keys.push(this.#stretches.length);
+    const last = Math.max(end, this.#reach);
+    if (this.hasMore && !this.#isHalted && last + AHEAD_ROWS >= this.count) keys.push(this.#stretches.length);
     // No matches so far; some may match by now.
     if (keys.length === 0 && this.count === 0) keys.push(...this.#stretches.slice(0, MAX_PAGES).keys());
     this.#cache.want(keys);

@@ -1,8 +1,12 @@
-// The rows before and after an open row, among those that the filter of the grid shows.
+// The rows before and after an open row, among those that the filter of the grid shows, in its order.
 import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { client } from '../../../lib/client.ts';
 import type { Job } from '../../../lib/job.ts';
 import { type ItemFilter, itemFilter } from '../items/item-filter.ts';
+import { PAGE_ROWS } from '../items/page-rows.ts';
+import { FoundRows } from '../items/row-pages.ts';
+import { useShownRows } from '../items/shown-rows.ts';
 import { useJobSearch } from '../use-job-search.ts';
 
 /** One request scans a bounded part of the job; a search stops after this many. */
@@ -19,18 +23,44 @@ export function useNeighbours({ jobId, itemCount }: Job, seq: number): Neighbour
   const [search] = useJobSearch();
   const filter = itemFilter(search);
   const isFiltered = Object.keys(filter).length > 0;
+  const sorted = useSortedNeighbours(search.sort, seq);
   const queryOf = (step: 1 | -1) => ({
-    enabled: isFiltered,
+    enabled: isFiltered && sorted === null,
     queryKey: ['job', jobId, 'neighbour', filter, seq, step],
     queryFn: ({ signal }: { signal: AbortSignal }) => findMatch(jobId, filter, seq, step, signal),
   });
-  const previous = useQuery(queryOf(-1));
-  const next = useQuery(queryOf(1));
-  if (isFiltered) return { isFiltered, previous: previous.data ?? null, next: next.data ?? null };
+  const before = useQuery(queryOf(-1));
+  const after = useQuery(queryOf(1));
+  if (sorted) return { isFiltered, ...sorted };
+  const previous = isFiltered ? (before.data ?? null) : seq > 0 ? seq - 1 : null;
+  const next = isFiltered ? (after.data ?? null) : seq + 1 < itemCount ? seq + 1 : null;
+  return search.sort === '-seq'
+    ? { isFiltered, previous: next, next: previous }
+    : { isFiltered, previous, next };
+}
+
+/** Neighbours in the order of a field or a column, as the grid has it. Null: the order is that of the file. */
+function useSortedNeighbours(
+  sort: string | undefined,
+  seq: number,
+): Pick<Neighbours, 'previous' | 'next'> | null {
+  const shown = useShownRows();
+  const rows = shown instanceof FoundRows && sort !== undefined && sort !== '-seq' ? shown : null;
+  const found = rows?.placeOf(seq);
+  const [last, setLast] = useState<{ seq: number; place: number } | null>(null);
+  if (found !== undefined && (last?.seq !== seq || last.place !== found)) setLast({ seq, place: found });
+  // A row that no longer matches, because it was rerun, left its place to the row after it.
+  const isGone = found === undefined && last?.seq === seq;
+  const wanted = found ?? (isGone ? last.place : rows?.count);
+  useEffect(() => {
+    if (wanted !== undefined && wanted < MAX_REQUESTS * PAGE_ROWS) rows?.reach(wanted);
+  }, [rows, wanted]);
+  if (rows === null) return null;
+  const place = found ?? (isGone ? last.place : null);
+  if (place === null) return { previous: null, next: null };
   return {
-    isFiltered,
-    previous: seq > 0 ? seq - 1 : null,
-    next: seq + 1 < itemCount ? seq + 1 : null,
+    previous: rows.seqAt(place - 1) ?? null,
+    next: rows.seqAt(isGone ? place : place + 1) ?? null,
   };
 }
 
