@@ -18,6 +18,14 @@ test('without a terminal nothing is cut, and wide characters count twice', () =>
   ]);
 });
 
+test('a job id of digits only is aligned like any other', () => {
+  const rows = [['40482266', 'DONE', 'prices', '7', '2026-01-02 03:04']];
+  expect(textTable(['Job id', ...HEADERS.slice(1)], rows, { width: WHOLE })).toEqual([
+    'Job id    State  Name    Rows  Created',
+    '40482266  DONE   prices     7  2026-01-02 03:04',
+  ]);
+});
+
 test('on a terminal the widest texts are cut first', () => {
   expect(textTable(HEADERS, ROWS, { width: 60 })).toEqual([
     'Job       State    Name               Rows  Created',

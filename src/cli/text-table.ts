@@ -1,5 +1,6 @@
-// Formats rows of text as aligned columns. A column with only numbers is aligned to the right. On a terminal the table
-// fits its width: texts are cut, then columns are left out, and no line wraps. Piped output is complete.
+// Formats rows of text as aligned columns. A column with only numbers is aligned to the right, except the first, which
+// names the rows: one short job id in forty has no letter. On a terminal the table fits its width: texts are cut, then
+// columns are left out, and no line wraps. Piped output is complete.
 import { displayWidth, printable } from './progress-lines.ts';
 
 export interface TableFit {
@@ -20,7 +21,7 @@ export function textTable(
 ): string[] {
   const cells = [headers, ...rows].map((row) => row.map(printable));
   const natural = headers.map((_, at) => Math.max(...cells.map((row) => displayWidth(row[at]!))));
-  const isNumber = headers.map((_, at) => rows.every((row) => /^[\d.,%/ -]*$/.test(row[at]!)));
+  const isNumber = headers.map((_, at) => at > 0 && rows.every((row) => /^[\d.,%/ -]*$/.test(row[at]!)));
   const leastOf = (at: number): number =>
     at === 0 || isNumber[at] ? natural[at]! : Math.min(natural[at]!, MIN_TEXT);
   const shown = columnsThatFit(headers, leastOf, width, drop);
