@@ -11,6 +11,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { bundleChildren } from './bundle-children.ts';
 import { isDeep } from './depth.ts';
 import { checkRefusedSockets } from './guard-sockets.ts';
+import { killLeftovers } from './kill-leftovers.ts';
 import { removeAtEnd } from './remove-at-end.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
@@ -36,6 +37,9 @@ export default async function setup({ vitest }: TestProject): Promise<() => Prom
   const isUnitLane = vitest.projects.every(({ name }) => name === 'unit');
   const [stopServer, removeBundles] = isUnitLane ? [] : await Promise.all([startServer(), bundleChildren()]);
   return async () => {
+    const killed = killLeftovers();
+    if (killed.length > 0)
+      console.error(`processes that outlived their tests, killed:\n${killed.join('\n')}`);
     await stopServer?.();
     removeBundles?.();
     checkRefusedSockets();
