@@ -46,6 +46,8 @@ export interface JobProgressProps {
   >;
   /** Time at which these numbers arrived. */
   asOfMs: number;
+  /** The result above it shows the notice. */
+  isBelowResult?: boolean;
 }
 
 const SCOPES: Record<string, string> = {
@@ -62,7 +64,7 @@ const DOTS: Record<string, string> = {
   CANCELLED: 'bg-line',
 };
 
-export function JobProgress({ job, live, asOfMs }: JobProgressProps) {
+export function JobProgress({ job, live, asOfMs, isBelowResult = false }: JobProgressProps) {
   const isStale = useLiveState() === 'lost';
   const { counts, itemCount, perSecond, rateWindowMs, cost, state } = live;
   const { can } = usePermission();
@@ -139,7 +141,7 @@ export function JobProgress({ job, live, asOfMs }: JobProgressProps) {
           </li>
         )}
       </ul>
-      <JobNotice job={job} live={live} onBudget={() => setBudgeting(true)} />
+      {!isBelowResult && <JobNotice job={job} live={live} onBudget={() => setBudgeting(true)} />}
       {isBudgeting && (
         <Suspense>
           <BudgetDialog

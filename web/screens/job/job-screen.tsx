@@ -109,7 +109,7 @@ const KnownJob = memo(function KnownJob({ job, live, asOfMs }: JobProgressProps)
           {hasOverview ? 'Hide details' : 'Show details'}
         </Button>
       </div>
-      {hasOverview && isFinished && <JobProgress job={job} live={live} asOfMs={asOfMs} />}
+      {hasOverview && isFinished && <JobProgress job={job} live={live} asOfMs={asOfMs} isBelowResult />}
       {hasOverview && isFirstDrawn && (
         <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4">
           <PhaseFunnel job={job} />
