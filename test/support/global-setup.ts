@@ -24,7 +24,7 @@ const WITHOUT_PRESSURE = {
 };
 
 /** Test data does not outlive its run, and no test kills this server. */
-const SERVER_SETTINGS = {
+export const SERVER_SETTINGS = {
   max_connections: '300',
   fsync: 'off',
   synchronous_commit: 'off',

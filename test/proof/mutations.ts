@@ -1,15 +1,19 @@
-// Proves that the tests can fail: removes one safeguard at a time from a copy of the source, and expects the tests that
-// guard it to fail; `named` selects tests of slow files. Exits 1 if the tests still pass, or if a proof is void because
-// its tests did not run. An argument selects the safeguards whose name contains it.
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// The safeguards whose removal the tests must notice (prove-suite-can-fail.ts).
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
+export interface Mutation {
+  /** The safeguard. */
+  name: string;
+  file: string;
+  /** The safeguard in the source; replaced wherever it occurs in the file. */
+  from: string;
+  to: string;
+  /** The test files that guard it. */
+  tests: string[];
+  /** Selects tests of slow files, as a regular expression. */
+  named?: string;
+}
 
-const MUTATIONS = [
+export const MUTATIONS: Mutation[] = [
   {
     name: 'the token check of the fence',
     file: 'src/store/commands/spans/fence-leases.ts',
@@ -871,83 +875,3 @@ const MUTATIONS = [
     tests: ['test/engine/takeovers.test.ts'],
   },
 ];
-
-const ignored = new Set(['node_modules', '.git', 'dist', '.rowmill', 'out', 'bench']);
-
-function copyRepository() {
-  const folder = mkdtempSync(join(tmpdir(), 'rowmill-proof-'));
-  cpSync(root, folder, {
-    recursive: true,
-    filter: (path) => !ignored.has(relative(root, path).split(sep)[0]),
-  });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir');
-  return folder;
-}
-
-function run(folder, command, args) {
-  return spawnSync(command, args, {
-    cwd: folder,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-    // Every case: some safeguards matter only in rare orders. Without a safeguard some jobs never finish.
-    env: { ...process.env, TEST_DEEP: '1', TEST_PATIENCE_MS: '60000' },
-  });
-}
-
-/**
- * The tests that failed. Throws if nothing is proved: a test file did not run, or none of its tests did, for example
- * after a failed setup.
- */
-function readReport({ testResults }, { tests }) {
-  const ran = testResults.map((file) => ({
-    ...file,
-    ended: file.assertionResults.filter(({ status }) => status === 'passed' || status === 'failed'),
-  }));
-  const failed = ran.flatMap(({ ended }) => ended.filter(({ status }) => status === 'failed'));
-  for (const path of failed.length > 0 ? [] : tests) {
-    const file = ran.find(({ name }) => name.split(sep).join('/').endsWith(`/${path}`));
-    if (!file) throw new Error(`${path} was not run`);
-    if (file.status === 'failed') throw new Error(`${path} failed outside its tests: ${file.message}`);
-  }
-  if (!ran.some(({ ended }) => ended.length > 0)) throw new Error(`no test ran in ${tests.join(', ')}`);
-  return failed.map((test) => test.fullName);
-}
-
-function testFails(mutation) {
-  const folder = copyRepository();
-  try {
-    const path = join(folder, mutation.file);
-    const source = readFileSync(path, 'utf8');
-    if (!source.includes(mutation.from))
-      throw new Error(`${mutation.file} does not contain: ${mutation.from}`);
-    writeFileSync(path, source.replaceAll(mutation.from, mutation.to));
-    const built = run(folder, 'npx', ['tsc', '-p', 'tsconfig.build.json']);
-    if (built.status !== 0) throw new Error(`the mutated source does not compile:\n${built.stdout}`);
-    const named = mutation.named ? ['-t', mutation.named] : [];
-    const parameters = ['vitest', 'run', '--reporter=json', '--retry=0', ...mutation.tests, ...named];
-    const tested = run(folder, 'npx', parameters);
-    const start = tested.stdout.indexOf('{"numTotalTestSuites"');
-    if (start < 0) throw new Error(`the tests gave no report:\n${tested.stdout}${tested.stderr}`);
-    return readReport(JSON.parse(tested.stdout.slice(start)), mutation);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-let stayedGreen = 0;
-let voided = 0;
-for (const mutation of MUTATIONS.filter(({ name }) => name.includes(process.argv[2] ?? ''))) {
-  try {
-    const failed = testFails(mutation);
-    if (failed.length === 0) stayedGreen += 1;
-    console.log(`${failed.length > 0 ? 'red  ' : 'GREEN'} without ${mutation.name}`);
-    for (const name of failed.slice(0, 3)) console.log(`        ${name}`);
-  } catch (error) {
-    voided += 1;
-    console.log(`VOID  without ${mutation.name}\n        ${error.message}`);
-  }
-}
-if (stayedGreen > 0) console.log(`${stayedGreen} safeguards are not tested`);
-if (voided > 0) console.log(`${voided} proofs are void`);
-if (stayedGreen + voided === 0) console.log('every safeguard is tested');
-process.exit(stayedGreen + voided === 0 ? 0 : 1);
