@@ -18,7 +18,7 @@ const FEW = 100;
  * spans themselves takes 700 pages and more.
  */
 const MORE_PAGES = 100;
-/** Of a search for work before PostgreSQL 18, which cannot skip through an index: it reads the index of waiting spans. */
+/** PostgreSQL before 18 cannot skip through an index, so a search for work reads the index of waiting spans. */
 const INDEX_PAGES = 1400;
 
 let engine: EngineContext;
