@@ -1,5 +1,5 @@
-// Request limits that providers publish for their models by usage tier, as limits of a resource. Only tables of the
-// providers' own documentation are here. Limits of an account can differ; refusals still adapt the rate.
+// Request limits that providers publish for their models by usage tier, as limits of a resource. The numbers come from
+// public copies of the providers' pages, found in autumn 2026. Limits of an account can differ; refusals adapt the rate.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 
@@ -18,7 +18,7 @@ const each = (requests: number, input: number, output: number): PublishedLimits 
   output,
 });
 
-// https://developers.openai.com/api/docs/models/<model>, section "Rate limits", standard context, in September 2026.
+// https://developers.openai.com/api/docs/models/<model>, section "Rate limits", standard context.
 const GPT = {
   'tier-1': all(500, 500_000),
   'tier-2': all(5000, 1_000_000),
@@ -34,8 +34,8 @@ const GPT_5_4_PRO: typeof GPT = {
   'tier-5': all(10_000, 30_000_000),
 };
 
-// https://platform.claude.com/docs/en/api/rate-limits, Messages API, in the third quarter of 2026. Versions 4.5 to 4.8
-// of Opus share one limit, as do versions 4.5 and 4.6 of Sonnet.
+// https://platform.claude.com/docs/en/api/rate-limits, Messages API. Versions 4.5 to 4.8 of Opus share one limit, as
+// do versions 4.5 and 4.6 of Sonnet.
 const CLAUDE = {
   start: each(1000, 2_000_000, 400_000),
   build: each(5000, 5_000_000, 1_000_000),
