@@ -59,7 +59,7 @@ describe('a pipeline', () => {
     write('rows.csv', 'text\nabc\n');
     for (const reference of ['lengths', 'lengths.ts', './words.ts#words']) {
       const { code, stdout } = await rowmill(['inspect', 'rows.csv', '--pipeline', reference]);
-      expect([reference, code, stdout]).toEqual([reference, 0, expect.stringContaining('columns: text')]);
+      expect([reference, code, stdout]).toEqual([reference, 0, expect.stringContaining('column: text')]);
     }
   });
 

@@ -38,14 +38,20 @@ export function knownFirstRows(jobId: string): readonly Item[] | undefined {
   return freshFor(jobId)?.known?.items;
 }
 
-/** Serves the first request from the prefetch, once. */
-export function loadWithFirstRows(jobId: string, load: LoadRows<Item>): LoadRows<Item> {
+/** Serves the first request from the prefetch, once, unless the job has more rows by now than it had then. */
+export function loadWithFirstRows(
+  jobId: string,
+  load: LoadRows<Item>,
+  countOfRows: () => number,
+): LoadRows<Item> {
   let waiting = freshFor(jobId);
-  return (from, signal) => {
+  return async (from, signal) => {
     const first = waiting;
     waiting = null;
     if (!first || from.fromSeq !== 0) return load(from, signal);
-    return first.answer.catch(() => load(from, signal));
+    const rows = await first.answer.catch(() => null);
+    const isWhole = rows && (rows.next !== null || rows.items.length >= Math.min(PAGE_ROWS, countOfRows()));
+    return isWhole ? rows : load(from, signal);
   };
 }
 

@@ -13,7 +13,8 @@ export class PageCache<Page> {
   readonly #options: PageCacheOptions<Page>;
   /** Least recently used first. */
   readonly #pages = new Map<number, { page: Page; isStale: boolean }>();
-  readonly #loading = new Map<number, AbortController>();
+  /** `isStale`: the page changed while it loads, and is fetched once more. */
+  readonly #loading = new Map<number, { controller: AbortController; isStale: boolean }>();
   #wanted: readonly number[] = [];
   #error: unknown = null;
 
@@ -46,7 +47,7 @@ export class PageCache<Page> {
   /** Requests these pages, the most urgent first. */
   want(keys: readonly number[]): void {
     this.#wanted = keys;
-    for (const [key, controller] of this.#loading) {
+    for (const [key, { controller }] of this.#loading) {
       if (keys.includes(key)) continue;
       this.#loading.delete(key);
       controller.abort();
@@ -63,13 +64,12 @@ export class PageCache<Page> {
 
   /** Refetches every page when it is next wanted. */
   markStale(): void {
-    for (const kept of this.#pages.values()) kept.isStale = true;
+    for (const kept of [...this.#pages.values(), ...this.#loading.values()]) kept.isStale = true;
     this.#loadNext();
   }
 
   markPageStale(key: number): void {
-    const kept = this.#pages.get(key);
-    if (kept) kept.isStale = true;
+    for (const kept of [this.#pages.get(key), this.#loading.get(key)]) if (kept) kept.isStale = true;
     this.#loadNext();
   }
 
@@ -81,7 +81,7 @@ export class PageCache<Page> {
 
   dropFrom(key: number): void {
     for (const each of [...this.#pages.keys()]) if (each >= key) this.#pages.delete(each);
-    for (const [each, controller] of this.#loading) {
+    for (const [each, { controller }] of this.#loading) {
       if (each < key) continue;
       this.#loading.delete(each);
       controller.abort();
@@ -111,23 +111,15 @@ export class PageCache<Page> {
   }
 
   async #load(key: number): Promise<void> {
-    const controller = new AbortController();
-    this.#loading.set(key, controller);
-    const kept = this.#pages.get(key);
-    // A page that becomes stale while it loads is fetched once more.
-    if (kept) kept.isStale = false;
+    const loading = { controller: new AbortController(), isStale: false };
+    this.#loading.set(key, loading);
     try {
-      const page = await this.#options.load(key, controller.signal);
-      if (this.#loading.get(key) !== controller) return;
-      const isStale = this.#pages.get(key)?.isStale ?? false;
+      const page = await this.#options.load(key, loading.controller.signal);
+      if (this.#loading.get(key) !== loading) return;
       this.#pages.delete(key);
-      this.#pages.set(key, { page, isStale });
+      this.#pages.set(key, { page, isStale: loading.isStale });
     } catch (error) {
-      if (this.#loading.get(key) !== controller) {
-        if (kept) kept.isStale = true;
-        return;
-      }
-      if (kept) kept.isStale = true;
+      if (this.#loading.get(key) !== loading) return;
       this.#error = error;
     }
     this.#loading.delete(key);

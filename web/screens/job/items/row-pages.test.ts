@@ -90,6 +90,15 @@ describe('all rows of a job', () => {
     expect(pages.row(3)?.text).toBe('row 3 v2');
   });
 
+  test('that change during their first request are requested again', async () => {
+    const { load, asked } = server(500);
+    const pages = new PlacedRows(load, 500);
+    pages.want(0, 30);
+    pages.refresh();
+    await settled(pages);
+    expect(asked).toEqual([0, 0]);
+  });
+
   test('that are known are not requested before they are stale', async () => {
     const { load, asked, change } = server(500);
     const known = (await load({ fromSeq: 0, pageSize: PAGE_ROWS }, new AbortController().signal)).items;

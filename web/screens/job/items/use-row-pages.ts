@@ -25,7 +25,12 @@ export function useRowPages(
     const given = JSON.parse(wanted) as typeof filter;
     const load: LoadRows<Item> = (from, signal) => client.listItems({ jobId, ...given, ...from }, { signal });
     if (wanted !== '{}') return new FoundRows(load);
-    return new PlacedRows(loadWithFirstRows(jobId, load), itemCount, knownFirstRows(jobId));
+    const all: PlacedRows<Item> = new PlacedRows(
+      loadWithFirstRows(jobId, load, () => all.count),
+      itemCount,
+      knownFirstRows(jobId),
+    );
+    return all;
   }, [jobId, wanted]);
   useEffect(() => () => pages.stop(), [pages]);
   useEffect(() => forgetFirstRows(jobId), [jobId]);
