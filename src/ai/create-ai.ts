@@ -82,6 +82,9 @@ interface SharedOptions {
   headers: Record<string, string>;
 }
 
+const MAX_TIMER_MS = 2_147_483_647;
+const isTimerMs = (ms: number): boolean => Number.isInteger(ms) && ms >= 1 && ms <= MAX_TIMER_MS;
+
 export function createAi<Name extends string, EmbeddingName extends string = never>({
   models,
   embeddings,
@@ -117,7 +120,12 @@ export function createAi<Name extends string, EmbeddingName extends string = nev
       hint: 'Add it to `prices`, such as { input: 2, output: 8 } per million tokens. See docs/ai.md.',
     });
   }
-  // A missing price is reported when the pipeline is loaded, before any call is paid.
+  // Mistakes are reported when the pipeline is loaded, before any call is paid.
+  if (timeoutMs !== undefined && !isTimerMs(timeoutMs))
+    throw new RowmillError(
+      'PIPELINE_INVALID',
+      `expected timeoutMs of createAi to be a whole number from 1 to ${MAX_TIMER_MS}, got ${timeoutMs}`,
+    );
   for (const [name, model] of Object.entries<LanguageModel | EmbeddingModel>({ ...models, ...embeddings }))
     priceOf({ name, model });
 

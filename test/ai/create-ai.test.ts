@@ -230,11 +230,11 @@ describe('the strategies of a pipeline', () => {
     const provider = createOpenAICompatible({ name: 'stand-in', baseURL: server.url });
     const ai = createAi({
       models: { first: provider('model-a'), second: provider('model-b') },
-      timeoutMs: 200,
+      timeoutMs: 2000,
     });
     server.queue('model-a', 'hang');
     const failure = await failureOf(ai.generateText(contextOf(), { prompt: 'Hi' }));
-    expect(failure).toMatchObject({ class: 'timeout', message: 'first: no answer within 200 ms' });
+    expect(failure).toMatchObject({ class: 'timeout', message: 'first: no answer within 2000 ms' });
     server.queue('model-a', 'hang');
     server.queue('model-b', 'from b');
     const pipeline = definePipeline({
@@ -247,7 +247,7 @@ describe('the strategies of a pipeline', () => {
         },
       ],
     });
-    const answered = await runPipeline(pipeline, [{}]);
+    const answered = await runPipeline(pipeline, [{}], { patienceMs: 10_000 });
     expect(answered.results[0]).toMatchObject({ status: 'DONE', result: 'from b', attempts: 2 });
   });
 });
@@ -259,6 +259,10 @@ describe('mistakes', () => {
     expect(() => createAi({ models, prices: {} })).toThrow(
       'expected prices of createAi to have first, got none',
     );
+    for (const timeoutMs of [Number.NaN, 0, 1.5, 2 ** 31])
+      expect(() => createAi({ models, timeoutMs })).toThrow(
+        `expected timeoutMs of createAi to be a whole number from 1 to 2147483647, got ${timeoutMs}`,
+      );
   });
 
   it('include a missing SDK', () => {

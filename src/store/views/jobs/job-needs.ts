@@ -31,7 +31,7 @@ export function needsAttention(need: string, silentMs: string): string {
               select (m.counts ->> 'ERROR')::bigint from summaries m
               where m.job_id = j.job_id and m.generation = j.generation
             ) > 0
-            when 'stuck' then j.state in ${CLAIMABLE} and j.stuck_since >= ${LAST_PROGRESS}
+            when 'stuck' then j.state in ${CLAIMABLE} and j.stuck_since is not null and j.stuck_since >= ${LAST_PROGRESS}
               and ${some('spans s', `s.job_id = j.job_id and ${IS_DUE}`)}
               and ${hasWorker}
             when 'worker' then j.state in ${CLAIMABLE}
