@@ -305,7 +305,7 @@ test('an item is not retried if the retry would exceed the budget per item', asy
     [jobId],
   );
   const sentence = (spent: string) =>
-    `budget of €1.00 per item reached: ${spent} spent, the next call is estimated at €0.40; the last call failed with: not yet`;
+    `budget of €1.00 per row reached: ${spent} spent, the next call is estimated at €0.40; the last call failed with: not yet`;
   expect(failed).toEqual([
     { seq: 0, attempt: 7, error_class: 'permanent', error: sentence('€0.70') },
     { seq: 1, attempt: 2, error_class: 'permanent', error: sentence('€0.80') },
@@ -329,7 +329,7 @@ test('an item whose estimate exceeds the budget per item is not called', async (
   expect((await rowmill.whenFinished(jobId)).counts).toMatchObject({ DONE: 3, ERROR: 1 });
   expect(calls).toBe(3);
   const [failed] = await rowmill.errorGroups(jobId);
-  expect(failed!.sample).toBe('budget of 2 per item reached: 0 spent, the next call is estimated at 3');
+  expect(failed!.sample).toBe('budget of 2 per row reached: 0 spent, the next call is estimated at 3');
 });
 
 test('calls of many items reserve the sum, and their items share the reported cost', async () => {

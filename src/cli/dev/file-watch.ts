@@ -3,12 +3,14 @@
 import { createHash } from 'node:crypto';
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
-import { waitMs } from '../../platform/clock.ts';
+import { monotonicMs, waitMs } from '../../platform/clock.ts';
 
 /** A file that is being written is read again after this time, until it no longer changes. */
 const SETTLE_MS = 20;
+/** Editors empty or remove a file before they write it: that counts as its content only after this time. */
+const EMPTY_MS = 500;
 
-/** Content hash by path; null: the file does not exist. */
+/** Content hash by path; null: the file is empty or does not exist. */
 export type Contents = ReadonlyMap<string, string | null>;
 
 export class FileWatch {
@@ -37,11 +39,13 @@ export class FileWatch {
   async next(files: Iterable<string>, signal: AbortSignal): Promise<Contents | null> {
     const paths = [...files];
     await this.#event(signal);
+    const lastMs = monotonicMs() + EMPTY_MS;
     for (let before = readContents(paths); !signal.aborted; ) {
       await waitMs(SETTLE_MS, signal);
       this.#hasEvent = false;
       const now = readContents(paths);
-      if (!differ(before, now)) return now;
+      const isWritten = ![...now.values()].includes(null) || monotonicMs() >= lastMs;
+      if (isWritten && !differ(before, now)) return now;
       before = now;
     }
     return null;
@@ -96,7 +100,8 @@ export function differ(before: Contents, now: Contents): boolean {
 
 function hashOf(file: string): string | null {
   try {
-    return createHash('sha256').update(readFileSync(file)).digest('base64');
+    const content = readFileSync(file);
+    return content.length === 0 ? null : createHash('sha256').update(content).digest('base64');
   } catch {
     return null;
   }

@@ -109,7 +109,7 @@ export function overItemBudget(
   const rounding = 1e-9 * Math.max(perItem, 1e-3);
   if (next > 0 ? spent + next <= perItem + rounding : spent < perItem - rounding || spent === 0) return null;
   const amount = (value: number): string => formatCost(value, costUnit);
-  return `budget of ${amount(perItem)} per item reached: ${amount(spent)} spent, the next call is estimated at ${amount(next)}`;
+  return `budget of ${amount(perItem)} per row reached: ${amount(spent)} spent, the next call is estimated at ${amount(next)}`;
 }
 
 export function describeAmount(value: unknown): string {
