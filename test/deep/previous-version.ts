@@ -1,5 +1,5 @@
-// Builds the commit named in previous-commit.txt, so that a test can run it beside this version. Release scripts
-// and people update the file when a version is released.
+// Builds the commit or tag named in previous-commit.txt, so that a test can run it beside this version. A release writes
+// its own tag there.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export function buildPreviousVersion(): { folder: string; remove(): void } {
   try {
     git('cat-file', '-e', `${commit}^{commit}`);
   } catch {
-    throw new Error(`Commit ${commit} is missing. Fetch the whole history: git fetch --unshallow.`);
+    throw new Error(`Commit ${commit} is missing. Fetch the whole history: git fetch --unshallow --tags.`);
   }
   const folder = join(mkdtempSync(join(tmpdir(), 'rowmill-previous-')), 'package');
   git('worktree', 'add', '--detach', folder, commit);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { nextVersion, releaseNotes, withVersion } from './plan-release.ts';
 
 describe('the next version', () => {
@@ -53,5 +54,15 @@ describe('a package of a release', () => {
       version: '9.9.9',
       dependencies: { rowmill: '^9.9.9' },
     });
+  });
+
+  it('has a chart of the same version', () => {
+    expect(parse(withVersion(readFileSync('deploy/helm/rowmill/Chart.yaml', 'utf8'), '9.9.9'))).toMatchObject(
+      {
+        apiVersion: 'v2',
+        version: '9.9.9',
+        appVersion: '9.9.9',
+      },
+    );
   });
 });

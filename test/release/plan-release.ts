@@ -34,9 +34,11 @@ export function releaseNotes(changelog: string, version: string, date: string): 
   };
 }
 
-/** package.json as text, with the version and, where it depends on rowmill, that version of it. */
+/** A package.json or Chart.yaml as text, with the version and, where it depends on rowmill, that version of it. */
 export function withVersion(text: string, version: string): string {
   return text
     .replace(/^( {2}"version": ")[^"]+/m, `$1${version}`)
-    .replace(/^( {4}"rowmill": "\^)[^"]+/m, `$1${version}`);
+    .replace(/^( {4}"rowmill": "\^)[^"]+/m, `$1${version}`)
+    .replace(/^(version: ).+/m, `$1${version}`)
+    .replace(/^(appVersion: ).+/m, `$1"${version}"`);
 }

@@ -4,7 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { nextVersion, releaseNotes, withVersion } from './plan-release.ts';
 
-const PACKAGES = ['package.json', 'create-rowmill/package.json'];
+/** Files that have the version. */
+const VERSIONED = ['package.json', 'create-rowmill/package.json', 'deploy/helm/rowmill/Chart.yaml'];
+/** The version that the deep lane runs beside the next one. */
+const PREVIOUS = 'test/deep/previous-commit.txt';
+const CHANGED = [...VERSIONED, PREVIOUS, 'package-lock.json', 'CHANGELOG.md'];
 
 interface Packed {
   name: string;
@@ -62,15 +66,16 @@ console.log(
 );
 
 if (isDry) {
-  console.log(`Would change: ${[...PACKAGES, 'package-lock.json', 'CHANGELOG.md'].join(', ')}`);
+  console.log(`Would change: ${CHANGED.join(', ')}`);
   console.log(
     `Would commit and tag v${version}; after git push --follow-tags, publish.yml publishes both packages.`,
   );
 } else {
-  for (const path of PACKAGES) writeFileSync(path, withVersion(readFileSync(path, 'utf8'), version));
+  for (const path of VERSIONED) writeFileSync(path, withVersion(readFileSync(path, 'utf8'), version));
   writeFileSync('CHANGELOG.md', changelog);
+  writeFileSync(PREVIOUS, `v${version}\n`);
   npm(['install', '--package-lock-only', '--ignore-scripts']);
-  git('add', ...PACKAGES, 'package-lock.json', 'CHANGELOG.md');
+  git('add', ...CHANGED);
   git('commit', '--quiet', '--message', `Release ${version}`);
   git('tag', '--annotate', `v${version}`, '--message', notes);
   console.log(`Tagged v${version}. Publish it with: git push --follow-tags`);
