@@ -148,6 +148,22 @@ test('a lease that expires once makes no suspects; one whose process was seen to
   expect(await waitingSpans(jobId)).toEqual(halves);
 });
 
+test('the parts of a lease whose process ended stay in its phase', async () => {
+  const context = database.context();
+  const jobId = await jobWithItems(context, { items: 4, phases: ['first', 'second'] });
+  await replaceSpans(database, jobId, [{ items: '{[0,4)}', phase: 1 }]);
+  expect(await claimItems(context.db, claimRequest(jobId, { phase: 1 }))).not.toBeNull();
+  await rescueLeases(context, { deadWorkerId: await holderOf(jobId) });
+  expect(
+    await database.query('select items::text, phase from spans where job_id = $1 order by lower(items)', [
+      jobId,
+    ]),
+  ).toEqual([
+    { items: '{[0,2)}', phase: 1 },
+    { items: '{[2,4)}', phase: 1 },
+  ]);
+});
+
 async function holderOf(jobId: string): Promise<string> {
   const [lease] = await database.query<{ worker_id: string }>(
     'select worker_id from spans where job_id = $1 and worker_id is not null',

@@ -181,8 +181,8 @@ export const MUTATIONS: Mutation[] = [
     file: 'src/engine/flush/rescue-leases.ts',
     from: 'phase: lease.phase,\n      items: part.items,',
     to: 'phase: 0,\n      items: part.items,',
-    tests: ['test/chaos/kill-in-phases.test.ts'],
-    named: 'before a flush commits',
+    tests: ['test/engine/suspects.test.ts'],
+    named: 'stay in its phase',
   },
   {
     name: 'the sweep of cancellations whose process died',
