@@ -489,9 +489,11 @@ describe('aggregates of a job', () => {
       `update jobs set created_at = now() - interval '20 seconds', started_at = now() where job_id = $1`,
       [young],
     );
+    // From the creation on, not back from now, which is a little later in each statement.
     await database.query(
       `insert into ledger (job_id, entry_id, generation, phase, at, done)
-       select $1, gen_random_uuid(), 1, 0, now() - n * interval '100 milliseconds', 1 from generate_series(0, 199) n`,
+       select job_id, gen_random_uuid(), 1, 0, created_at + n * interval '100 milliseconds', 1
+       from jobs, generate_series(0, 199) n where job_id = $1`,
       [young],
     );
     const { stepMs, from, to, points } = await apiReader(url).read('getTimeline', { jobId: young });
