@@ -495,7 +495,7 @@ export const MUTATIONS: Mutation[] = [
     from: "bodyMsName: 'apiAccountBodyMs' };",
     to: "bodyMsName: 'apiBodyMs' };",
     tests: ['test/api/slow-clients.test.ts'],
-    named: 'to /api/session is answered',
+    named: 'to /api/session is refused',
   },
   {
     name: 'server: not reading bodies for unknown routes',
@@ -503,7 +503,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'request.is404 && !isForPage(request)',
     to: 'request.is404 && isForPage(request)',
     tests: ['test/api/slow-clients.test.ts'],
-    named: 'to an address that is none',
+    named: 'to an unknown URL',
   },
   {
     name: 'server: counting large JSON bodies as uploads',
@@ -511,7 +511,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'bytes <= apiBodyMaxBytes || ',
     to: 'bytes >= 0 || bytes <= apiBodyMaxBytes || ',
     tests: ['test/api/held-memory.test.ts'],
-    named: 'are uploads',
+    named: 'count as uploads',
   },
   {
     name: 'server: the limit of body bytes per address',
@@ -519,7 +519,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'bytes > this.#maxOfAddress',
     to: 'bytes > this.#maxOfAddress * 1e9',
     tests: ['test/api/held-memory.test.ts'],
-    named: 'up to a bound from one address',
+    named: 'held up to a limit from one address',
   },
   {
     name: 'server: the limit of body bytes in total',
@@ -527,7 +527,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'bytes > this.#max)',
     to: 'bytes > this.#max * 1e9)',
     tests: ['test/api/held-memory.test.ts'],
-    named: 'up to a bound in all',
+    named: 'held up to a limit in total',
   },
   {
     name: 'server: the limit of connections per address',
@@ -535,7 +535,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'apiTrustedProxies > 0 ?',
     to: 'apiTrustedProxies >= 0 ?',
     tests: ['test/api/held-memory.test.ts'],
-    named: 'are bounded from one address',
+    named: 'are limited from one address',
   },
   {
     name: 'server: the limit of connections in total',
@@ -543,7 +543,7 @@ export const MUTATIONS: Mutation[] = [
     from: "slots.take('', apiSocketsAtOnce)",
     to: "slots.take('', apiSocketsAtOnce * 1e9)",
     tests: ['test/api/held-memory.test.ts'],
-    named: 'are bounded in all',
+    named: 'are limited in total',
   },
   {
     name: 'server: refusing other sites without accounts',
@@ -559,7 +559,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'if (!raw.socket.destroyed) return false;',
     to: 'if (raw.socket.destroyed) return false;',
     tests: ['test/api/held-memory.test.ts'],
-    named: 'in the middle of its request',
+    named: 'disconnects during its request',
   },
   {
     name: 'server: one change by many concurrent resumes',
@@ -567,7 +567,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'changed: released !== null',
     to: 'changed: true',
     tests: ['test/api/control.test.ts'],
-    named: 'of many resumes',
+    named: 'many concurrent resumes',
   },
   {
     name: 'server: comparing the start of repeated items',
@@ -575,7 +575,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'repeated.inputs.length === 0',
     to: 'repeated.inputs.length >= 0',
     tests: ['test/api/control.test.ts'],
-    named: 'other items at a position',
+    named: 'different items at a taken position',
   },
   {
     name: 'server: comparing repeated items',
@@ -583,7 +583,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'hasItems(context.db, jobId, from, inputs)',
     to: 'hasItems(context.db, jobId, from, inputs).then(() => true)',
     tests: ['test/api/control.test.ts'],
-    named: 'other items at a position',
+    named: 'different items at a taken position',
   },
   {
     name: 'server: one request per idempotency key',
@@ -591,7 +591,7 @@ export const MUTATIONS: Mutation[] = [
     from: "where k.created_at < now() - $5::float8 * interval '1 millisecond'",
     to: "where k.created_at < now() + $5::float8 * interval '1 millisecond'",
     tests: ['test/api/idempotency.test.ts'],
-    named: 'of many requests',
+    named: 'many concurrent requests',
   },
   {
     name: 'server: binding an idempotency key to its request',
@@ -607,7 +607,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'caller: actor!.userId,',
     to: 'caller: actor!.userId.slice(0, 0),',
     tests: ['test/api/idempotency.test.ts'],
-    named: 'belongs to its caller',
+    named: 'belongs to the account',
   },
   {
     name: 'server: not repeating a request without a stored answer',
@@ -623,7 +623,7 @@ export const MUTATIONS: Mutation[] = [
     from: "idempotency: 'refused'",
     to: "idempotency: 'stored'",
     tests: ['test/api/idempotency.test.ts'],
-    named: 'no route keeps an answer with a secret',
+    named: 'no route stores an answer with a secret',
   },
   {
     name: 'server: a client that repeats only idempotent requests',
@@ -631,7 +631,7 @@ export const MUTATIONS: Mutation[] = [
     from: 'request.honoursKey === true',
     to: 'request.honoursKey !== undefined',
     tests: ['test/api/idempotency.test.ts'],
-    named: 'the client sends again only',
+    named: 'the client retries only',
   },
   {
     name: 'access: requiring the scope admin for other owners',
@@ -647,7 +647,7 @@ export const MUTATIONS: Mutation[] = [
     from: '  registerRoutes(app, HANDLERS, context);\n',
     to: "  registerRoutes(app, HANDLERS, context);\n  app.get('/api/debug', async () => ({}));\n",
     tests: ['test/api/authorisation-matrix.test.ts'],
-    named: 'beside the table',
+    named: 'besides the table',
   },
   {
     name: 'access: keeping a weak key from revoking others',
