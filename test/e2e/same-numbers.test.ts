@@ -134,3 +134,29 @@ test('a change between the first fetch and the open stream reaches the page', as
   open();
   await header.getByText('Cancelled', { exact: true }).waitFor();
 });
+
+test('rows that were read before the end of their job are read again', async () => {
+  const jobId = await rowmill.submit(pipeline, rows(2), { name: 'Late' });
+  const { page } = await browser.open();
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(
+    ({ pathname }) => pathname === `/api/v1/jobs/${jobId}`,
+    async (route) => {
+      await released;
+      await route.continue();
+    },
+  );
+  const rowsRead = page.waitForResponse(
+    (response) => new URL(response.url()).pathname === `/api/v1/jobs/${jobId}/items`,
+  );
+  await page.goto(`${api.url}/jobs/${jobId}`);
+  await (await rowsRead).finished();
+  await rowmill.cancel(jobId);
+  await expect.poll(async () => (await rowmill.job(jobId)).state, WAIT).toBe('CANCELLED');
+  release();
+  const table = page.getByRole('table', { name: 'Job rows' });
+  await expect.poll(() => table.getByText('Cancelled', { exact: true }).count(), WAIT).toBe(2);
+});

@@ -1,6 +1,6 @@
 // Prefetches the first rows of a job while the code of the screen loads, so that the grid renders once, with rows.
 import { client } from '../../../lib/client.ts';
-import type { Item } from '../../../lib/job.ts';
+import { FINISHED_STATUSES, type Item } from '../../../lib/job.ts';
 import { PAGE_ROWS } from './page-rows.ts';
 import type { LoadRows, RowsAnswer } from './row-pages.ts';
 
@@ -38,7 +38,12 @@ export function knownFirstRows(jobId: string): readonly Item[] | undefined {
   return freshFor(jobId)?.known?.items;
 }
 
-/** Serves the first request from the prefetch, once, unless the job has more rows by now than it had then. */
+/** True if rows of a prefetch may have changed since: the job itself may have been read later. */
+export function mayHaveChanged(rows: readonly Item[]): boolean {
+  return rows.some(({ status }) => !FINISHED_STATUSES.some((finished) => finished === status));
+}
+
+/** Serves the first request from the prefetch, once, unless its rows may have changed or the job has more by now. */
 export function loadWithFirstRows(
   jobId: string,
   load: LoadRows<Item>,
@@ -51,7 +56,7 @@ export function loadWithFirstRows(
     if (!first || from.fromSeq !== 0) return load(from, signal);
     const rows = await first.answer.catch(() => null);
     const isWhole = rows && (rows.next !== null || rows.items.length >= Math.min(PAGE_ROWS, countOfRows()));
-    return isWhole ? rows : load(from, signal);
+    return isWhole && !mayHaveChanged(rows.items) ? rows : load(from, signal);
   };
 }
 

@@ -27,8 +27,8 @@ export class PageCache<Page> {
   }
 
   /** Adds a page that was fetched elsewhere. */
-  put(key: number, page: Page): void {
-    this.#pages.set(key, { page, isStale: false });
+  put(key: number, page: Page, isStale: boolean): void {
+    this.#pages.set(key, { page, isStale });
   }
 
   get size(): number {

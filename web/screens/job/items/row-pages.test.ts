@@ -90,6 +90,19 @@ describe('all rows of a job', () => {
     expect(pages.row(3)?.text).toBe('row 3 v2');
   });
 
+  test('that are known but may have changed are shown and requested', async () => {
+    const { load, asked, change } = server(500);
+    const known = (await load({ fromSeq: 0, pageSize: PAGE_ROWS }, new AbortController().signal)).items;
+    asked.length = 0;
+    change();
+    const pages = new PlacedRows(load, 500, known, true);
+    expect(pages.row(99)?.text).toBe('row 99 v1');
+    pages.want(0, 30);
+    await settled(pages);
+    expect(asked).toEqual([0]);
+    expect(pages.row(99)?.text).toBe('row 99 v2');
+  });
+
   test('that change during their first request are requested again', async () => {
     const { load, asked } = server(500);
     const pages = new PlacedRows(load, 500);

@@ -79,8 +79,8 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
   readonly isHalted = false;
   readonly #cache: PageCache<ReadonlyMap<number, Row>>;
 
-  /** `first`: rows that are already known, from the first on. */
-  constructor(load: LoadRows<Row>, count: number, first: readonly Row[] = []) {
+  /** `first`: rows that are already known, from the first on. If they are stale, they are shown and requested again. */
+  constructor(load: LoadRows<Row>, count: number, first: readonly Row[] = [], isStale = false) {
     super();
     this.count = count;
     this.#cache = new PageCache({
@@ -91,7 +91,7 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
     });
     // An incomplete page must not be cached.
     if (first.length > 0 && first.length >= Math.min(PAGE_ROWS, count))
-      this.#cache.put(0, new Map(first.slice(0, PAGE_ROWS).map((row) => [row.seq, row])));
+      this.#cache.put(0, new Map(first.slice(0, PAGE_ROWS).map((row) => [row.seq, row])), isStale);
   }
 
   get isLoading(): boolean {

@@ -5,7 +5,7 @@ import { client } from '../../../lib/client.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 import { useLiveState } from '../../../lib/live.ts';
 import { useJobChange } from '../use-job-change.ts';
-import { forgetFirstRows, knownFirstRows, loadWithFirstRows } from './first-rows.ts';
+import { forgetFirstRows, knownFirstRows, loadWithFirstRows, mayHaveChanged } from './first-rows.ts';
 import type { ItemFilter } from './item-filter.ts';
 import { FoundRows, type LoadRows, PlacedRows, type RowPages } from './row-pages.ts';
 
@@ -25,10 +25,12 @@ export function useRowPages(
     const given = JSON.parse(wanted) as typeof filter;
     const load: LoadRows<Item> = (from, signal) => client.listItems({ jobId, ...given, ...from }, { signal });
     if (wanted !== '{}') return new FoundRows(load);
+    const known = knownFirstRows(jobId) ?? [];
     const all: PlacedRows<Item> = new PlacedRows(
       loadWithFirstRows(jobId, load, () => all.count),
       itemCount,
-      knownFirstRows(jobId),
+      known,
+      mayHaveChanged(known),
     );
     return all;
   }, [jobId, wanted]);
