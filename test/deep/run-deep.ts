@@ -25,7 +25,7 @@ interface Step {
   run(): Promise<boolean>;
 }
 
-/** Not synchronous: a server that this process started stops when nobody reads its log. */
+/** Not synchronous: PgBouncer stops for good when its log is not read. */
 async function command(args: readonly string[], environment: Record<string, string> = {}): Promise<boolean> {
   const [program, ...rest] = args as [string, ...string[]];
   const shell = process.platform === 'win32';
